@@ -1,0 +1,17 @@
+//! The list of languages, one file each.
+
+macro_rules! languages {
+    ($($feature:literal $module:ident: $($table:ident),+;)*) => {
+        $(#[cfg(feature = $feature)]
+        mod $module;)*
+
+        /// Every language that this build knows.
+        pub static LANGUAGES: &[&crate::Language] = &[
+            $($(#[cfg(feature = $feature)] &$module::$table,)+)*
+        ];
+    };
+}
+
+languages! {
+    "go" go: GO;
+}

@@ -1,0 +1,233 @@
+//! Tokens and units by tree-sitter: the leaves of the parse tree in their normalized form, and the children of its lists.
+//! The tokenizer of the languages without a fast lexer, and the measure that fast lexers are held to.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
+
+use crate::Language;
+use crate::token::{Code, Comment, IDENTIFIER, Lexed, OTHER, Token, Unit};
+
+/// How long a parse may take before the file is given up. A grammar that needs longer has met its worst case.
+pub const BUDGET: Duration = Duration::from_secs(1);
+
+/// How deep brackets may nest in a file that is parsed: grammars and their scanners recurse.
+pub const MAX_NESTING: usize = 1_000;
+
+/// Why a file could not be parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParseFailure {
+    TooSlow,
+    TooDeep,
+}
+
+/// How a grammar's nodes become tokens and units.
+pub struct Syntax {
+    /// Nodes that are one token, leaf or not, and its code.
+    pub atoms: &'static [(&'static str, Code)],
+    /// Nodes that are no tokens at all: comments.
+    pub comments: &'static [&'static str],
+    /// Nodes whose named children are units: blocks, bodies, the file.
+    pub lists: &'static [&'static str],
+    /// Units that only import.
+    pub imports: &'static [&'static str],
+    /// Leaves that count as several tokens: `>>` closes two type argument lists as often as it shifts.
+    pub splits: &'static [(&'static str, &'static [&'static str])],
+}
+
+/// What a node kind means; one entry per kind of the grammar.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Plain,
+    Atom(Code),
+    Comment,
+}
+
+/// A grammar with its kinds resolved: built once per language.
+pub struct Leaves {
+    meanings: Vec<Meaning>,
+    lists: Vec<bool>,
+    imports: Vec<bool>,
+    /// For grammars without an alphabet of their own: the code of each kind.
+    codes: Vec<Option<Code>>,
+}
+
+impl Leaves {
+    pub fn new(language: &Language) -> Leaves {
+        let grammar = (language.grammar)();
+        let syntax = &language.syntax;
+        let n = grammar.node_kind_count();
+        let mut leaves = Leaves {
+            meanings: vec![Meaning::Plain; n],
+            lists: vec![false; n],
+            imports: vec![false; n],
+            codes: vec![None; n],
+        };
+        for id in 0..n {
+            let Some(kind) = grammar.node_kind_for_id(id as u16) else { continue };
+            if grammar.node_kind_is_named(id as u16) {
+                if let Some((_, code)) = syntax.atoms.iter().find(|(atom, _)| *atom == kind) {
+                    leaves.meanings[id] = Meaning::Atom(*code);
+                } else if syntax.comments.contains(&kind) {
+                    leaves.meanings[id] = Meaning::Comment;
+                }
+                leaves.lists[id] = syntax.lists.contains(&kind);
+                leaves.imports[id] = syntax.imports.contains(&kind);
+            }
+            leaves.codes[id] = language.alphabet().code(kind.as_bytes());
+        }
+        leaves
+    }
+
+    fn meaning(&self, node: &Node) -> Meaning {
+        self.meanings.get(node.kind_id() as usize).copied().unwrap_or(Meaning::Plain)
+    }
+}
+
+/// The fixed spellings of a grammar: what its anonymous nodes are called. The alphabet of a language without a lexer.
+pub fn spellings(grammar: &tree_sitter::Language) -> Vec<String> {
+    let mut spellings = Vec::new();
+    for id in 0..grammar.node_kind_count() as u16 {
+        let Some(kind) = grammar.node_kind_for_id(id) else { continue };
+        let fixed = !grammar.node_kind_is_named(id) && grammar.node_kind_is_visible(id);
+        let known = crate::token::PUNCTUATION.contains(&kind) || spellings.iter().any(|s| s == kind);
+        if fixed && !known && !kind.trim().is_empty() && kind != "end" {
+            spellings.push(kind.to_owned());
+        }
+    }
+    spellings.truncate(256 - crate::token::FIRST_WORD as usize);
+    spellings
+}
+
+/// Parses `src` within the budget.
+pub fn parse(language: &Language, src: &[u8]) -> Result<Tree, ParseFailure> {
+    if nesting(src) > MAX_NESTING {
+        return Err(ParseFailure::TooDeep);
+    }
+    let mut parser = Parser::new();
+    parser.set_language(&(language.grammar)()).expect("every grammar here was seen to load");
+    let deadline = Instant::now() + BUDGET;
+    let mut progress = |_: &tree_sitter::ParseState| {
+        if Instant::now() > deadline { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    parser
+        .parse_with_options(&mut |at, _| src.get(at..).unwrap_or(&[]), None, Some(options))
+        .ok_or(ParseFailure::TooSlow)
+}
+
+/// An upper bound of how deep brackets nest, strings and comments included.
+fn nesting(src: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0);
+    for &b in src {
+        match b {
+            b'(' | b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Tokenizes by parsing: fills tokens, comments and units.
+pub fn lex(language: &Language, src: &[u8], out: &mut Lexed) -> Result<(), ParseFailure> {
+    let tree = parse(language, src)?;
+    read(language, &tree, src, out);
+    Ok(())
+}
+
+/// The tokens, comments and units of a tree.
+pub fn read(language: &Language, tree: &Tree, src: &[u8], out: &mut Lexed) {
+    let leaves = language.leaves();
+    let mut cursor = tree.walk();
+    let mut n_lists = 0u32;
+    // Per open node: its list id if it is one, and the slot of the unit that it is, if it is one.
+    let mut open: Vec<(Option<u32>, Option<usize>)> = Vec::with_capacity(64);
+    loop {
+        let node = cursor.node();
+        let meaning = leaves.meaning(&node);
+        let list = open.last().and_then(|(list, _)| *list);
+        let unit = match list {
+            Some(list) if node.is_named() && meaning != Meaning::Comment => {
+                out.units.push(Unit { start: out.tokens.len() as u32, end: 0, list, flags: 0 });
+                Some(out.units.len() - 1)
+            }
+            _ => None,
+        };
+        let descends = meaning == Meaning::Plain && node.child_count() > 0;
+        if descends {
+            let own = leaves.lists.get(node.kind_id() as usize).copied().unwrap_or(false).then(|| {
+                n_lists += 1;
+                n_lists - 1
+            });
+            open.push((own, unit));
+            cursor.goto_first_child();
+            continue;
+        }
+        leaf(language, leaves, &node, meaning, src, out);
+        end_unit(language, leaves, unit, &node, src, out);
+        loop {
+            if cursor.goto_next_sibling() {
+                break;
+            }
+            if !cursor.goto_parent() {
+                out.units.retain(|unit| unit.end > unit.start);
+                return;
+            }
+            let (_, unit) = open.pop().unwrap_or((None, None));
+            end_unit(language, leaves, unit, &cursor.node(), src, out);
+        }
+    }
+}
+
+fn end_unit(language: &Language, leaves: &Leaves, slot: Option<usize>, node: &Node, src: &[u8], out: &mut Lexed) {
+    let Some(slot) = slot else { return };
+    let Lexed { units, tokens, .. } = out;
+    let unit = &mut units[slot];
+    unit.end = tokens.len() as u32;
+    if leaves.imports.get(node.kind_id() as usize).copied().unwrap_or(false) {
+        unit.flags |= Unit::IMPORT;
+    }
+    if (language.is_test)(src, &tokens[unit.start as usize..]) {
+        unit.flags |= Unit::TEST;
+    }
+}
+
+fn leaf(language: &Language, leaves: &Leaves, node: &Node, meaning: Meaning, src: &[u8], out: &mut Lexed) {
+    let range = node.byte_range();
+    let Some(text) = src.get(range.clone()) else { return };
+    let text = text.trim_ascii();
+    if text.is_empty() {
+        return; // a missing node, or a line end that ends a statement
+    }
+    let start = range.start + src[range.clone()].iter().take_while(|b| b.is_ascii_whitespace()).count();
+    let (start, end) = (start as u32, (start + text.len()) as u32);
+    let line =
+        node.start_position().row as u32 + memchr::memchr_iter(b'\n', &src[range.start..start as usize]).count() as u32;
+    match meaning {
+        Meaning::Comment => out.comments.push(Comment { start, end, line }),
+        Meaning::Atom(code) => out.tokens.push(Token { start, end, line, code }),
+        Meaning::Plain => {
+            let spelled = std::str::from_utf8(text).unwrap_or("");
+            if let Some((_, parts)) = language.syntax.splits.iter().find(|(whole, _)| *whole == spelled) {
+                let mut at = start;
+                for part in *parts {
+                    let code = language.alphabet().code(part.as_bytes()).unwrap_or(OTHER);
+                    out.tokens.push(Token { start: at, end: at + part.len() as u32, line, code });
+                    at += part.len() as u32;
+                }
+                return;
+            }
+            let by_kind = leaves.codes.get(node.kind_id() as usize).copied().flatten();
+            let code = language.alphabet().code(text).or(by_kind).unwrap_or_else(|| {
+                let b = text[0];
+                if crate::scan::is_name(b) || b == b'$' || b == b'@' { IDENTIFIER } else { OTHER }
+            });
+            out.tokens.push(Token { start, end, line, code });
+        }
+    }
+}

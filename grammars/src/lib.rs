@@ -1,0 +1,132 @@
+//! The languages: which files are written in them, what their tokens and units are.
+//!
+//! Each language has one file in `languages/` with its table and, where there is one, its fast lexer.
+//! [`tokenize`] is the one way from bytes to tokens: everything that is ever hashed went through it.
+
+mod alphabet;
+pub mod braces;
+mod detect;
+mod languages;
+pub mod leaves;
+mod parsers;
+mod scan;
+pub mod token;
+
+use std::sync::OnceLock;
+
+pub use alphabet::Alphabet;
+pub use detect::{by_path, detect};
+pub use languages::LANGUAGES;
+use leaves::{Leaves, ParseFailure, Syntax};
+use token::{Lexed, Token};
+
+/// A fast lexer: tokens without a parse. Accepts any bytes.
+pub struct Lexer {
+    /// Fills `tokens`, `comments` and `marks`.
+    pub lex: fn(&[u8], &mut Lexed),
+    /// Fills `units` from what `lex` found.
+    pub units: fn(&[u8], &mut Lexed),
+    pub alphabet: fn() -> &'static Alphabet,
+    /// In what its tokens may differ from the grammar's leaves.
+    pub differences: &'static [Difference],
+}
+
+/// An accepted kind of difference between a fast lexer's tokens and tree-sitter's leaves.
+pub struct Difference {
+    pub name: &'static str,
+    pub reason: &'static str,
+    /// Is a difference at this place of this kind?
+    pub applies: fn(&Place) -> bool,
+}
+
+/// Where tokens differ: the bytes of the token, and the kinds of the nodes around them, innermost first.
+pub struct Place<'a> {
+    pub src: &'a [u8],
+    pub start: usize,
+    pub end: usize,
+    pub kinds: &'a [&'a str],
+}
+
+impl Place<'_> {
+    pub fn text(&self) -> &[u8] {
+        &self.src[self.start..self.end]
+    }
+
+    /// Does the place lie in a node of this kind?
+    pub fn inside(&self, kind: &str) -> bool {
+        self.kinds.contains(&kind)
+    }
+}
+
+/// One language.
+pub struct Language {
+    /// As the configuration, the flags and the reports call it.
+    pub name: &'static str,
+    /// Languages of one family have one alphabet, and their files are compared with each other.
+    pub family: &'static str,
+    /// Without the dot, in lower case unless case matters.
+    pub extensions: &'static [&'static str],
+    /// Whole file names.
+    pub file_names: &'static [&'static str],
+    /// Interpreters in a `#!` line.
+    pub shebangs: &'static [&'static str],
+    pub line_comment: &'static str,
+    pub block_comment: Option<(&'static str, &'static str)>,
+    pub grammar: fn() -> tree_sitter::Language,
+    pub syntax: Syntax,
+    pub lexer: Option<Lexer>,
+    /// Is the unit that starts with these tokens test code?
+    pub is_test: fn(&[u8], &[Token]) -> bool,
+    /// Filled on first use.
+    pub cache: Cache,
+}
+
+/// What a language computes once.
+pub struct Cache {
+    leaves: OnceLock<Leaves>,
+    alphabet: OnceLock<Alphabet>,
+}
+
+impl Cache {
+    pub const fn new() -> Cache {
+        Cache { leaves: OnceLock::new(), alphabet: OnceLock::new() }
+    }
+}
+
+impl Default for Cache {
+    fn default() -> Cache {
+        Cache::new()
+    }
+}
+
+impl Language {
+    /// The language's fixed spellings and their codes.
+    pub fn alphabet(&self) -> &Alphabet {
+        match &self.lexer {
+            Some(lexer) => (lexer.alphabet)(),
+            None => self.cache.alphabet.get_or_init(|| Alphabet::new(&leaves::spellings(&(self.grammar)()))),
+        }
+    }
+
+    fn leaves(&self) -> &Leaves {
+        self.cache.leaves.get_or_init(|| Leaves::new(self))
+    }
+}
+
+/// The language of that name.
+pub fn by_name(name: &str) -> Option<&'static Language> {
+    LANGUAGES.iter().copied().find(|language| language.name == name)
+}
+
+/// Tokens, comments and units of a file: by the fast lexer if the language has one, else by its grammar.
+pub fn tokenize(language: &Language, src: &[u8], out: &mut Lexed) -> Result<(), ParseFailure> {
+    out.clear();
+    match &language.lexer {
+        Some(lexer) => {
+            (lexer.lex)(src, out);
+            (lexer.units)(src, out);
+            Ok(())
+        }
+        None => leaves::lex(language, src, out),
+    }
+}

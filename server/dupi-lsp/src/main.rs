@@ -1,1 +1,63 @@
-fn main() {}
+//! `dupi-lsp`, the one binary: what its arguments mean, and which face answers them.
+#![allow(clippy::print_stderr, reason = "this is the command line")]
+
+mod check;
+mod options;
+mod terminal;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Exit code for wrong usage, unreadable input, or nothing scanned.
+const FAILED: u8 = 2;
+
+/// Finds duplicated code.
+#[derive(Parser)]
+#[command(
+    name = "dupi-lsp",
+    version,
+    about = "Finds duplicated code and says where the copies are",
+    after_help = "Examples:\n  dupi-lsp --check              check the current folder\n  dupi-lsp --check src lib      check two folders\n  dupi-lsp check --help         everything that can be set",
+    arg_required_else_help = true
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Report the duplicated code of files and folders (also: `dupi-lsp --check`)
+    Check(Box<check::CheckArguments>),
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse_from(with_subcommand(std::env::args_os())) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let _ = error.print();
+            // Help and version are no errors.
+            return ExitCode::from(if error.use_stderr() { FAILED } else { 0 });
+        }
+    };
+    let outcome = match arguments.command {
+        Command::Check(arguments) => check::run(&arguments),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("dupi-lsp: {}", terminal::escape(&format!("{error:#}")));
+        ExitCode::from(FAILED)
+    })
+}
+
+/// `--check` is written like a flag, and means the subcommand of that name.
+fn with_subcommand(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    if let Some(at) = arguments[..end].iter().position(|argument| argument == "--check") {
+        arguments.remove(at);
+        arguments.insert(1, "check".into());
+    }
+    arguments
+}

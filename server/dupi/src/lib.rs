@@ -1,1 +1,46 @@
+//! The engine of dupi-lsp: finds duplicated code.
+//!
+//! Data goes one way: files → text → tokens → blots → clones. No terminal, no protocol.
+//! `ARCHITECTURE.md` beside this crate says which room answers which question.
 
+pub mod blots;
+mod candidates;
+pub mod class;
+pub mod document;
+pub mod files;
+mod fingerprint;
+mod judge;
+pub mod locate;
+mod nesting;
+mod runs;
+pub mod search;
+pub mod settings;
+pub mod skip;
+mod suppress;
+pub mod text;
+mod zones;
+
+use std::path::PathBuf;
+
+pub use class::{Class, Fragment, Kind, Zone};
+pub use search::{Progress, Report, search};
+pub use settings::Settings;
+pub use skip::{Skip, SkipReason};
+
+/// What can go wrong in the engine. Content never does: a file yields tokens, or a reason why it was skipped.
+#[derive(Debug)]
+pub enum Error {
+    Read { path: PathBuf, source: std::io::Error },
+    Glob { key: &'static str, pattern: String, source: globset::Error },
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            Error::Glob { key, pattern, source } => write!(f, "bad glob in `{key}`: `{pattern}`: {}", source.kind()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,241 @@
+//! Options as written, on the command line and in `dupi.toml` alike, and how they become settings.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use dupi::blots::Blotter;
+use dupi::{Kind, Settings, Zone};
+use serde::Deserialize;
+
+/// The file at the root of what is checked that holds a project's options.
+pub const FILE: &str = "dupi.toml";
+
+/// What can be set; each key is a flag and a key of `dupi.toml`.
+#[derive(clap::Args, Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Options {
+    /// Least number of tokens of a copy [default: 50]
+    #[arg(long, value_name = "N")]
+    pub min_tokens: Option<u32>,
+    /// Least number of lines of a copy [default: 5]
+    #[arg(long, value_name = "N")]
+    pub min_lines: Option<u32>,
+    /// Least number of tokens of a copy in test code [default: 100]
+    #[arg(long, value_name = "N")]
+    pub test_min_tokens: Option<u32>,
+    /// Least share of equal text, 0 to 1, where no consistent renaming explains the difference [default: 0.7]
+    #[arg(long, value_name = "SHARE")]
+    pub min_similarity: Option<f64>,
+    /// Kinds to report: exact, renamed, near [default: all]
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    pub kind: Option<Vec<String>>,
+    /// Zones to report: code, test, data, imports, generated [default: code,test]
+    #[arg(long, value_name = "ZONE", value_delimiter = ',')]
+    pub zone: Option<Vec<String>>,
+    /// Read only files that match one of these globs
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    pub include: Option<Vec<String>>,
+    /// Leave out files and folders that match one of these globs
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    pub exclude: Option<Vec<String>>,
+    /// Read only these languages
+    #[arg(long, value_name = "LANGUAGE", value_delimiter = ',')]
+    pub lang: Option<Vec<String>>,
+    /// Worker threads [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Leave out files larger than this many KiB [default: 4096]
+    #[arg(long, value_name = "KIB")]
+    pub max_file_size: Option<u64>,
+    /// Also read what .gitignore names
+    #[arg(long, num_args = 0, default_missing_value = "true", value_name = "BOOL")]
+    pub no_gitignore: Option<bool>,
+    /// Also read vendored folders (vendor, node_modules, third_party …)
+    #[arg(long, num_args = 0, default_missing_value = "true", value_name = "BOOL")]
+    pub vendored: Option<bool>,
+    /// How candidates are found: rolling, circular, interleaved; the answer is the same [default: rolling]
+    #[arg(long, value_name = "BLOTTER")]
+    pub blotter: Option<String>,
+}
+
+impl Options {
+    /// The options of a project, if it has any.
+    pub fn read(root: &Path) -> Result<Options> {
+        let path = root.join(FILE);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Options::default()),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        };
+        let options: Options = toml::from_str(&text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start.min(text.len()));
+            let line = text.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
+            let key = key_on_line(&text, line);
+            anyhow!("{}:{line}: {key}{}", path.display(), error.message())
+        })?;
+        options.settings().map_err(|error| {
+            // A bad value is told with the line that its key stands on.
+            let line = error.key.and_then(|key| line_of(&text, key)).map_or(String::new(), |line| format!("{line}: "));
+            anyhow!("{}:{line}{error}", path.display())
+        })?;
+        Ok(options)
+    }
+
+    /// These options, and what they leave open from `others`.
+    pub fn or(self, others: Options) -> Options {
+        Options {
+            min_tokens: self.min_tokens.or(others.min_tokens),
+            min_lines: self.min_lines.or(others.min_lines),
+            test_min_tokens: self.test_min_tokens.or(others.test_min_tokens),
+            min_similarity: self.min_similarity.or(others.min_similarity),
+            kind: self.kind.or(others.kind),
+            zone: self.zone.or(others.zone),
+            include: self.include.or(others.include),
+            exclude: self.exclude.or(others.exclude),
+            lang: self.lang.or(others.lang),
+            threads: self.threads.or(others.threads),
+            max_file_size: self.max_file_size.or(others.max_file_size),
+            no_gitignore: self.no_gitignore.or(others.no_gitignore),
+            vendored: self.vendored.or(others.vendored),
+            blotter: self.blotter.or(others.blotter),
+        }
+    }
+
+    /// The settings that these options ask for.
+    pub fn settings(&self) -> Result<Settings, BadOption> {
+        let mut settings = Settings::default();
+        let Options {
+            min_tokens,
+            min_lines,
+            test_min_tokens,
+            min_similarity,
+            kind,
+            zone,
+            include,
+            exclude,
+            lang,
+            threads,
+            max_file_size,
+            no_gitignore,
+            vendored,
+            blotter,
+        } = self;
+        if let Some(n) = min_tokens {
+            settings.min_tokens = at_least_one("min-tokens", *n)?;
+        }
+        if let Some(n) = min_lines {
+            settings.min_lines = at_least_one("min-lines", *n)?;
+        }
+        if let Some(n) = test_min_tokens {
+            settings.test_min_tokens = at_least_one("test-min-tokens", *n)?;
+        }
+        if let Some(share) = min_similarity {
+            if !(0.0..=1.0).contains(share) {
+                return Err(bad("min-similarity", format!("`{share}` is not between 0 and 1")));
+            }
+            settings.min_similarity = *share;
+        }
+        if let Some(kinds) = kind {
+            settings.kinds = names("kind", kinds, Kind::by_name, &Kind::ALL.map(Kind::name))?;
+        }
+        if let Some(zones) = zone {
+            settings.zones = names("zone", zones, Zone::by_name, &Zone::ALL.map(Zone::name))?;
+        }
+        if let Some(languages) = lang {
+            let known: Vec<&str> = dupi_grammars::LANGUAGES.iter().map(|language| language.name).collect();
+            names("lang", languages, dupi_grammars::by_name, &known)?;
+            settings.languages = languages.clone();
+        }
+        if let Some(name) = blotter {
+            let known = Blotter::ALL.map(Blotter::name);
+            settings.blotter = names("blotter", std::slice::from_ref(name), Blotter::by_name, &known)?[0];
+        }
+        if let Some(n) = threads {
+            // More threads than cores help nobody, and a project's file must not start thousands.
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            settings.threads = (*n).min(cores * 4);
+        }
+        settings.include = include.clone().unwrap_or_default();
+        settings.exclude = exclude.clone().unwrap_or_default();
+        if let Some(kib) = max_file_size {
+            settings.max_file_bytes = kib.saturating_mul(1024).min(u64::from(u32::MAX) / 2);
+        }
+        settings.gitignore = !no_gitignore.unwrap_or(false);
+        settings.skip_vendored = !vendored.unwrap_or(false);
+        Ok(settings)
+    }
+}
+
+/// An option with a value that it cannot have.
+#[derive(Debug)]
+pub struct BadOption {
+    key: Option<&'static str>,
+    message: String,
+}
+
+impl std::fmt::Display for BadOption {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.key {
+            Some(key) => write!(f, "`{key}`: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for BadOption {}
+
+fn bad(key: &'static str, message: String) -> BadOption {
+    BadOption { key: Some(key), message }
+}
+
+fn at_least_one(key: &'static str, n: u32) -> Result<u32, BadOption> {
+    if n == 0 { Err(bad(key, "must be at least 1".to_owned())) } else { Ok(n) }
+}
+
+fn names<T>(
+    key: &'static str,
+    names: &[String],
+    by_name: impl Fn(&str) -> Option<T>,
+    known: &[&str],
+) -> Result<Vec<T>, BadOption> {
+    if names.is_empty() {
+        return Err(bad(key, format!("names nothing; known are: {}", known.join(", "))));
+    }
+    names
+        .iter()
+        .map(|name| {
+            by_name(name).ok_or_else(|| bad(key, format!("no such {key}: `{name}`; known are: {}", known.join(", "))))
+        })
+        .collect()
+}
+
+/// The line (from 1) on which a key is set.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    text.lines().position(|line| line.split('=').next().is_some_and(|left| left.trim() == key)).map(|i| i + 1)
+}
+
+/// "`key`: " for the key set on a line, if there is one.
+fn key_on_line(text: &str, line: usize) -> String {
+    let key = text.lines().nth(line - 1).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
+    key.map_or(String::new(), |key| format!("`{key}`: "))
+}
+
+/// The folder to which everything is relative: the one folder that was named, else what all paths have in common.
+pub fn root(paths: &[std::path::PathBuf]) -> Result<std::path::PathBuf> {
+    let absolute: Vec<_> = paths
+        .iter()
+        .map(|path| path.canonicalize().with_context(|| format!("cannot read {}", path.display())))
+        .collect::<Result<_>>()?;
+    let mut root = absolute.first().cloned().ok_or_else(|| anyhow!("no path to check"))?;
+    if !root.is_dir() {
+        root.pop();
+    }
+    for path in &absolute[1..] {
+        while !path.starts_with(&root) {
+            if !root.pop() {
+                bail!("the paths have no folder in common");
+            }
+        }
+    }
+    Ok(root)
+}

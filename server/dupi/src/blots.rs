@@ -1,0 +1,174 @@
+//! Blots: fingerprints of windows of `k` tokens, and winnowing, which picks the few that are kept.
+//!
+//! Guarantee: two runs of `k + w - 1` equal tokens or more share a kept blot, wherever they stand.
+//! Knows tokens only as codes; knows no document.
+
+mod rolling;
+mod winnow;
+mod xor;
+
+pub use winnow::winnow;
+
+use dupi_grammars::token::Code;
+
+/// How a window becomes a number. All of them are blind to names; only `Rolling` sees the order of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blotter {
+    /// A rolling hash that knows the order: the default.
+    Rolling,
+    /// The ancestor's: the XOR of the tokens. Equal tokens cancel, order is lost, so most of its candidates are false.
+    Circular,
+    /// The XOR of the even and of the odd tokens apart: a little order is kept.
+    Interleaved,
+}
+
+impl Blotter {
+    pub const ALL: [Blotter; 3] = [Blotter::Rolling, Blotter::Circular, Blotter::Interleaved];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Blotter::Rolling => "rolling",
+            Blotter::Circular => "circular",
+            Blotter::Interleaved => "interleaved",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Blotter> {
+        Blotter::ALL.into_iter().find(|blotter| blotter.name() == name)
+    }
+
+    fn windows(self) -> &'static dyn Windows {
+        match self {
+            Blotter::Rolling => &rolling::Rolling,
+            Blotter::Circular => &xor::Circular,
+            Blotter::Interleaved => &xor::Interleaved,
+        }
+    }
+}
+
+/// A way from windows to numbers.
+trait Windows {
+    /// Appends one blot for each window of `k` of the `tokens`: `tokens.len() - k + 1` of them, or none.
+    fn blots(&self, tokens: &[Code], k: usize, out: &mut Vec<u64>);
+}
+
+/// Window sizes, and how windows become numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blotting {
+    pub blotter: Blotter,
+    /// Tokens in a window.
+    pub k: usize,
+    /// Consecutive windows of which at least one is kept.
+    pub w: usize,
+}
+
+impl Blotting {
+    /// Good values where copies of 47 tokens and more are looked for.
+    pub const K: usize = 32;
+    pub const W: usize = 16;
+
+    /// The sparsest blots that miss no run of `min_tokens`.
+    pub fn for_runs_of(min_tokens: u32, blotter: Blotter) -> Blotting {
+        let min_tokens = min_tokens.max(1) as usize;
+        if min_tokens >= Blotting::K + Blotting::W - 1 {
+            return Blotting { blotter, k: Blotting::K, w: Blotting::W };
+        }
+        let k = (min_tokens * 2).div_ceil(3);
+        Blotting { blotter, k, w: min_tokens + 1 - k }
+    }
+
+    /// Calls `keep(position, blot)` for each blot of `tokens` that winnowing keeps. `scratch` is only reused memory.
+    pub fn kept(&self, tokens: &[Code], scratch: &mut Vec<u64>, mut keep: impl FnMut(usize, u64)) {
+        scratch.clear();
+        self.blotter.windows().blots(tokens, self.k, scratch);
+        winnow(scratch, self.w, |position| keep(position, scratch[position]));
+    }
+}
+
+/// The random number that stands for a token.
+fn value(code: Code) -> u64 {
+    mix(u64::from(code).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// Spreads the bits of a number over all of it (the finalizer of splitmix64).
+pub fn mix(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+fn values() -> [u64; 256] {
+    std::array::from_fn(|code| value(code as Code))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn kept(blotting: Blotting, tokens: &[Code]) -> Vec<(usize, u64)> {
+        let mut out = Vec::new();
+        blotting.kept(tokens, &mut Vec::new(), |position, blot| out.push((position, blot)));
+        out
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn runs_of_k_plus_w_minus_1_tokens_share_a_kept_blot(
+            alphabet in 1u8..6, before in 0usize..80, other in 0usize..80, after in 0usize..80,
+            k in 1usize..12, w in 1usize..12, blotter in 0usize..3, seed in any::<u64>(),
+        ) {
+            let blotting = Blotting { blotter: Blotter::ALL[blotter], k, w };
+            let mut state = seed;
+            let mut random = |n: usize| -> Vec<Code> {
+                (0..n).map(|_| { state = mix(state.wrapping_add(0x9e37_79b9)); (state % u64::from(alphabet)) as Code }).collect()
+            };
+            let run = random(k + w - 1);
+            let a = [random(before), run.clone(), random(after)].concat();
+            let b = [random(other), run, random(before)].concat();
+            let inside = |tokens: &[Code], at: usize| -> HashSet<u64> {
+                kept(blotting, tokens).into_iter()
+                    .filter(|(p, _)| *p >= at && *p < at + w).map(|(_, blot)| blot).collect()
+            };
+            let (of_a, of_b) = (inside(&a, before), inside(&b, other));
+            prop_assert!(of_a.intersection(&of_b).next().is_some());
+        }
+
+        #[test]
+        fn a_window_has_the_same_blot_wherever_it_stands(
+            window in prop::collection::vec(0u8..9, 7), before in prop::collection::vec(0u8..9, 0..20), blotter in 0usize..3,
+        ) {
+            let windows = Blotter::ALL[blotter].windows();
+            let (mut alone, mut placed) = (Vec::new(), Vec::new());
+            windows.blots(&window, 7, &mut alone);
+            windows.blots(&[before.clone(), window.clone(), before.clone()].concat(), 7, &mut placed);
+            // The interleaved blotter counts even and odd within the window, so it too is blind to where that stands.
+            prop_assert_eq!(alone[0], placed[before.len()]);
+        }
+    }
+
+    #[test]
+    fn only_the_rolling_blotter_sees_order() {
+        let (ab, ba) = ([1, 2, 3, 4, 5, 6, 7, 8], [8, 7, 6, 5, 4, 3, 2, 1]);
+        for blotter in Blotter::ALL {
+            let (mut a, mut b) = (Vec::new(), Vec::new());
+            blotter.windows().blots(&ab, 8, &mut a);
+            blotter.windows().blots(&ba, 8, &mut b);
+            assert_eq!(a == b, blotter == Blotter::Circular, "{}", blotter.name());
+        }
+    }
+
+    #[test]
+    fn small_minimums_get_small_windows_that_still_miss_nothing() {
+        for min in 1..200 {
+            let blotting = Blotting::for_runs_of(min, Blotter::Rolling);
+            assert!(blotting.k >= 1 && blotting.w >= 1);
+            assert!(blotting.k + blotting.w - 1 <= min as usize, "{min}: {blotting:?}");
+        }
+    }
+}

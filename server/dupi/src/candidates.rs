@@ -1,0 +1,80 @@
+//! Where copies can be at all: the token ranges whose blots stand in two places or more.
+//!
+//! Blots are not stored: each is noted in a filter of two bits a slot ("seen", "seen again").
+//! A slot shared by chance only makes a candidate of what is none; nothing is ever lost.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use crate::blots::{Blotting, mix};
+use crate::document::Document;
+
+/// Slots per token. A tenth of all windows is kept, so this leaves a slot in forty taken.
+const SLOTS_PER_TOKEN: usize = 4;
+
+/// Which slots were seen, and which were seen again.
+struct Sightings {
+    seen: Vec<AtomicU64>,
+    again: Vec<AtomicU64>,
+    mask: u64,
+}
+
+impl Sightings {
+    fn new(n_tokens: usize) -> Sightings {
+        let slots = (n_tokens * SLOTS_PER_TOKEN).next_power_of_two().clamp(1 << 16, 1 << 32);
+        let words = |n: usize| (0..n / 64).map(|_| AtomicU64::new(0)).collect();
+        Sightings { seen: words(slots), again: words(slots), mask: slots as u64 - 1 }
+    }
+
+    fn note(&self, slot: u32) {
+        let (word, bit) = (slot as usize / 64, 1u64 << (slot % 64));
+        if self.seen[word].fetch_or(bit, Ordering::Relaxed) & bit != 0 {
+            self.again[word].fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    fn is_shared(&self, slot: u32) -> bool {
+        self.again[slot as usize / 64].load(Ordering::Relaxed) & (1u64 << (slot % 64)) != 0
+    }
+}
+
+/// For each document the token ranges in which a run of `blotting.k + blotting.w - 1` tokens or more
+/// can have an equal elsewhere: in order, apart from each other.
+pub fn shared_ranges(documents: &[Document], blotting: &Blotting) -> Vec<Vec<Range<u32>>> {
+    let n_tokens = documents.iter().map(|document| document.codes.len()).sum();
+    let sightings = Sightings::new(n_tokens);
+    let posts: Vec<Vec<(u32, u32)>> = documents
+        .par_iter()
+        .map_init(Vec::new, |scratch, document| {
+            // Tokens of different families mean different things, though their codes are the same numbers.
+            let family = mix(document.language.family.bytes().fold(7, |h, b| h * 31 + u64::from(b)));
+            let mut posts = Vec::with_capacity(document.codes.len() / 8 + 1);
+            blotting.kept(&document.codes, scratch, |position, blot| {
+                let slot = (mix(blot ^ family) & sightings.mask) as u32;
+                sightings.note(slot);
+                posts.push((position as u32, slot));
+            });
+            posts
+        })
+        .collect();
+    let (k, w) = (blotting.k as u32, blotting.w as u32);
+    documents
+        .par_iter()
+        .zip(posts)
+        .map(|(document, posts)| {
+            let n = document.codes.len() as u32;
+            let mut ranges: Vec<Range<u32>> = Vec::new();
+            for (position, _) in posts.into_iter().filter(|(_, slot)| sightings.is_shared(*slot)) {
+                // A shared run reaches at most w - 1 tokens beyond the kept windows at its edges.
+                let (start, end) = (position.saturating_sub(w - 1), (position + k + w - 1).min(n));
+                match ranges.last_mut() {
+                    Some(last) if start <= last.end => last.end = last.end.max(end),
+                    _ => ranges.push(start..end),
+                }
+            }
+            ranges
+        })
+        .collect()
+}

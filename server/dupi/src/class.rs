@@ -1,0 +1,106 @@
+//! The answer: classes of copies. Plain data; knows nothing of how it was found or is shown.
+
+/// How alike the copies of a class are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The same text, blanks and comments aside.
+    Exact,
+    /// The same after a one-to-one renaming; literals may differ.
+    Renamed,
+    /// The same but for small differences that no renaming explains.
+    Near,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 3] = [Kind::Exact, Kind::Renamed, Kind::Near];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Exact => "exact",
+            Kind::Renamed => "renamed",
+            Kind::Near => "near",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// What sort of code a class is; each has its own policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Zone {
+    Code,
+    Test,
+    /// Tables, enum lists, runs of one repeated statement.
+    Data,
+    Imports,
+    Generated,
+}
+
+impl Zone {
+    pub const ALL: [Zone; 5] = [Zone::Code, Zone::Test, Zone::Data, Zone::Imports, Zone::Generated];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Zone::Code => "code",
+            Zone::Test => "test",
+            Zone::Data => "data",
+            Zone::Imports => "imports",
+            Zone::Generated => "generated",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Zone> {
+        Zone::ALL.into_iter().find(|zone| zone.name() == name)
+    }
+}
+
+/// A place in a document: the tokens `start..end` of the document with this index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fragment {
+    pub document: u32,
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Fragment {
+    pub fn len(&self) -> u32 {
+        self.end - self.start
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.end == self.start
+    }
+
+    pub fn contains(&self, other: &Fragment) -> bool {
+        self.document == other.document && self.start <= other.start && other.end <= self.end
+    }
+
+    pub fn overlaps(&self, other: &Fragment) -> bool {
+        self.document == other.document && self.start < other.end && other.start < self.end
+    }
+}
+
+/// All copies of the same code: two or more, in the order of documents, none overlapping another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Class {
+    /// A fingerprint of the normalized content: the same when files move or lines shift.
+    pub id: u64,
+    pub kind: Kind,
+    pub zone: Zone,
+    /// Of each copy.
+    pub tokens: u32,
+    /// Of the longest copy.
+    pub lines: u32,
+    /// Mean share of tokens whose text equals that of the most common copy.
+    pub similarity: f64,
+    pub copies: Vec<Fragment>,
+}
+
+impl Class {
+    /// How bad it is: the tokens that could go.
+    pub fn weight(&self) -> u64 {
+        u64::from(self.tokens) * (self.copies.len() as u64 - 1)
+    }
+}

@@ -1,0 +1,195 @@
+//! A document: one file as the search sees it. Tokens, what tells names apart, units, lines; no text.
+
+use std::io::Read;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use dupi_grammars::leaves::ParseFailure;
+use dupi_grammars::token::{Code, Lexed, Unit, varies};
+use dupi_grammars::{Language, detect, tokenize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::files::Source;
+use crate::settings::Settings;
+use crate::skip::SkipReason;
+use crate::suppress::{self, Suppression};
+use crate::{Zone, text, zones};
+
+/// Tokens between two samples of the symbol ranks: one cache line of codes.
+const RANK_STEP: usize = 64;
+
+pub struct Document {
+    pub path: PathBuf,
+    /// Relative to the root, with `/`.
+    pub shown: String,
+    pub language: &'static Language,
+    pub codes: Box<[Code]>,
+    /// A hash of the text of each token that varies, in order.
+    symbols: Box<[u32]>,
+    /// Symbols before each `RANK_STEP`-th token.
+    ranks: Box<[u32]>,
+    /// The first token on or after each line.
+    line_starts: Box<[u32]>,
+    pub units: Box<[Unit]>,
+    /// Token ranges in which nothing is looked for.
+    pub muted: Vec<Range<u32>>,
+    /// Token ranges that are test code; the whole file, if its path says so.
+    tests: Vec<Range<u32>>,
+    pub generated: bool,
+    pub bytes: u64,
+    pub n_lines: u32,
+}
+
+/// Memory that is reused from file to file.
+#[derive(Default)]
+pub struct Scratch {
+    lexed: Lexed,
+}
+
+impl Document {
+    /// Reads and tokenizes a file.
+    pub fn read(source: &Source, settings: &Settings, scratch: &mut Scratch) -> Result<Option<Document>, SkipReason> {
+        let named = dupi_grammars::by_path(&source.path);
+        if named.is_none() && !starts_with_shebang(&source.path) {
+            return Ok(None);
+        }
+        let meta = std::fs::metadata(&source.path).map_err(|_| SkipReason::Unreadable)?;
+        if !meta.is_file() {
+            return Err(SkipReason::Special);
+        }
+        if meta.len() > settings.max_file_bytes {
+            return Err(SkipReason::TooLarge);
+        }
+        let bytes = std::fs::read(&source.path).map_err(|_| SkipReason::Unreadable)?;
+        let Some(language) = detect(&source.path, &bytes) else { return Ok(None) };
+        if !settings.languages.is_empty() && !settings.languages.iter().any(|name| name == language.name) {
+            return Ok(None);
+        }
+        Document::from_text(source, language, &bytes, settings, scratch).map(Some)
+    }
+
+    /// Tokenizes a text.
+    pub fn from_text(
+        source: &Source,
+        language: &'static Language,
+        bytes: &[u8],
+        settings: &Settings,
+        scratch: &mut Scratch,
+    ) -> Result<Document, SkipReason> {
+        let with_generated = settings.zones.contains(&Zone::Generated);
+        text::judge(bytes, with_generated)?;
+        let name = source.shown.rsplit('/').next().unwrap_or(&source.shown);
+        let generated_name = zones::is_generated_name(name);
+        if generated_name && !with_generated {
+            return Err(SkipReason::Generated);
+        }
+        let lexed = &mut scratch.lexed;
+        // A tokenizer that panics costs its own file and no other.
+        match catch_unwind(AssertUnwindSafe(|| tokenize(language, bytes, lexed))) {
+            Ok(Ok(())) => {}
+            Ok(Err(ParseFailure::TooSlow)) => return Err(SkipReason::TooSlow),
+            Ok(Err(ParseFailure::TooDeep)) => return Err(SkipReason::TooDeep),
+            Err(_) => return Err(SkipReason::Crashed),
+        }
+        let muted = match suppress::read(bytes, lexed) {
+            Suppression::File => return Err(SkipReason::Suppressed),
+            Suppression::Tokens(muted) => muted,
+        };
+        let n_tokens = lexed.tokens.len();
+        let n_lines = memchr::memchr_iter(b'\n', bytes).count() + usize::from(bytes.last() != Some(&b'\n'));
+        let codes: Box<[Code]> = lexed.tokens.iter().map(|token| token.code).collect();
+        let mut symbols = Vec::with_capacity(n_tokens / 2);
+        let mut ranks = Vec::with_capacity(n_tokens / RANK_STEP + 1);
+        let mut line_starts = Vec::with_capacity(n_lines);
+        for (i, token) in lexed.tokens.iter().enumerate() {
+            if i % RANK_STEP == 0 {
+                ranks.push(symbols.len() as u32);
+            }
+            if varies(token.code) {
+                symbols.push(xxh3_64(&bytes[token.start as usize..token.end as usize]) as u32);
+            }
+            while line_starts.len() <= token.line as usize {
+                line_starts.push(i as u32);
+            }
+        }
+        let mut tests = Vec::new();
+        if zones::is_test_path(&source.shown) {
+            tests.push(0..n_tokens as u32);
+        } else {
+            let mut end = 0;
+            for unit in lexed.units.iter().filter(|unit| unit.flags & Unit::TEST != 0) {
+                if unit.start >= end {
+                    tests.push(unit.start..unit.end);
+                    end = unit.end;
+                }
+            }
+        }
+        Ok(Document {
+            path: source.path.clone(),
+            shown: source.shown.clone(),
+            language,
+            codes,
+            symbols: symbols.into(),
+            ranks: ranks.into(),
+            line_starts: line_starts.into(),
+            units: lexed.units.as_slice().into(),
+            muted,
+            tests,
+            generated: with_generated && (generated_name || text::is_generated(bytes)),
+            bytes: bytes.len() as u64,
+            n_lines: n_lines as u32,
+        })
+    }
+
+    /// How many symbols come before a token.
+    fn rank(&self, token: u32) -> usize {
+        let token = token as usize;
+        let sample = token / RANK_STEP;
+        let Some(&rank) = self.ranks.get(sample) else { return self.symbols.len() };
+        let between = &self.codes[sample * RANK_STEP..token.min(self.codes.len())];
+        rank as usize + between.iter().filter(|&&code| varies(code)).count()
+    }
+
+    /// The codes and the symbols of a range of tokens.
+    pub fn read_tokens(&self, start: u32, end: u32) -> (&[Code], &[u32]) {
+        (&self.codes[start as usize..end as usize], &self.symbols[self.rank(start)..self.rank(end)])
+    }
+
+    /// The same, with the part of a document-wide table that goes with these symbols.
+    pub fn read_range<'a>(&'a self, start: u32, end: u32, table: &'a [u32]) -> (&'a [Code], &'a [u32], &'a [u32]) {
+        let symbols = self.rank(start)..self.rank(end);
+        (&self.codes[start as usize..end as usize], &self.symbols[symbols.clone()], &table[symbols])
+    }
+
+    pub fn symbols(&self) -> &[u32] {
+        &self.symbols
+    }
+
+    /// The line (from 0) on which a token starts.
+    pub fn line(&self, token: u32) -> u32 {
+        self.line_starts.partition_point(|&first| first <= token).saturating_sub(1) as u32
+    }
+
+    /// The lines (from 0) that a fragment stands on, end inclusive, as far as the starts of its tokens tell.
+    pub fn lines(&self, start: u32, end: u32) -> Range<u32> {
+        self.line(start)..self.line(end.max(start + 1) - 1) + 1
+    }
+
+    pub fn is_test(&self, start: u32, end: u32) -> bool {
+        let i = self.tests.partition_point(|range| range.start <= start);
+        i.checked_sub(1).is_some_and(|i| self.tests[i].end >= end)
+    }
+
+    pub fn is_muted(&self, start: u32, end: u32) -> bool {
+        self.muted.iter().any(|range| range.start < end && start < range.end)
+    }
+}
+
+/// Does a file whose name says nothing begin with `#!`? Reads two bytes, of regular files only.
+fn starts_with_shebang(path: &Path) -> bool {
+    let mut first = [0; 2];
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file())
+        && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
+        && first == *b"#!"
+}

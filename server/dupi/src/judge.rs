@@ -1,0 +1,190 @@
+//! From places with the same structure to classes that people would call copies: kind, similarity, zone.
+//!
+//! Structure alone is cheap: half of a normalized code base has an equal somewhere.
+//! What counts is that the text agrees, or that a one-to-one renaming explains why it does not.
+
+use std::collections::HashMap;
+
+use dupi_grammars::token::{Code, IDENTIFIER, varies};
+
+use crate::class::{Class, Fragment, Kind, Zone};
+use crate::document::Document;
+use crate::fingerprint::{LastUses, fingerprint, id};
+use crate::runs::apart;
+use crate::settings::Settings;
+use crate::zones::is_table;
+
+/// A renaming explains a difference only if names come back often enough to be held to it:
+/// where every name is new, any two pieces of one shape are a renaming of each other.
+/// This is the least share of names that must be a return of an earlier one.
+const RENAMING_EVIDENCE: f64 = 0.4;
+
+/// With how many groups of unlike text a place is compared; past that only equal text and renamings find each other.
+/// Bounds the work on shapes that stand in thousands of places.
+const MAX_LEADERS: usize = 32;
+
+/// Places with one and the same text.
+struct Variant {
+    exact: u64,
+    alpha: u64,
+    copies: Vec<Fragment>,
+}
+
+/// The classes among places of one structure. `places` are in document order and apart.
+pub fn judge(documents: &[Document], settings: &Settings, places: &[Fragment], uses: &mut LastUses) -> Vec<Class> {
+    let Some(first) = places.first() else { return Vec::new() };
+    let (codes, _) = tokens(documents, first);
+    let zone_of = Zones::new(codes, settings);
+    let mut variants = variants(documents, places, codes, uses);
+    // By content and not by place, so that moving a file changes nothing.
+    variants.sort_by_key(|variant| (std::cmp::Reverse(variant.copies.len()), variant.exact));
+    let evidence = evidence(documents, first, uses);
+    let mut clusters: Vec<Vec<Variant>> = Vec::new();
+    let mut by_alpha: HashMap<u64, usize> = HashMap::new();
+    for variant in variants {
+        let renamed = if evidence { by_alpha.get(&variant.alpha).copied() } else { None };
+        let home = renamed.or_else(|| {
+            clusters.iter().take(MAX_LEADERS).position(|cluster| {
+                similarity(documents, &cluster[0].copies[0], &variant.copies[0]) >= settings.min_similarity
+            })
+        });
+        let home = home.unwrap_or(clusters.len());
+        by_alpha.entry(variant.alpha).or_insert(home);
+        match clusters.get_mut(home) {
+            Some(cluster) => cluster.push(variant),
+            None => clusters.push(vec![variant]),
+        }
+    }
+    let mut classes = Vec::new();
+    for cluster in clusters {
+        classes.extend(class(documents, settings, cluster, &zone_of, evidence, uses));
+    }
+    classes
+}
+
+fn tokens<'a>(documents: &'a [Document], fragment: &Fragment) -> (&'a [Code], &'a [u32]) {
+    documents[fragment.document as usize].read_tokens(fragment.start, fragment.end)
+}
+
+/// Groups places by text; a place whose codes are not those of the first (a clash of hashes) is dropped.
+fn variants(documents: &[Document], places: &[Fragment], codes: &[Code], uses: &mut LastUses) -> Vec<Variant> {
+    let mut by_text: HashMap<u64, usize> = HashMap::new();
+    let mut variants: Vec<Variant> = Vec::new();
+    for place in places {
+        let (of_place, symbols) = tokens(documents, place);
+        if of_place != codes {
+            continue;
+        }
+        uses.read(of_place, symbols);
+        let print = fingerprint(of_place, symbols, uses.distances());
+        let i = *by_text.entry(print.exact).or_insert_with(|| {
+            variants.push(Variant { exact: print.exact, alpha: print.alpha, copies: Vec::new() });
+            variants.len() - 1
+        });
+        variants[i].copies.push(*place);
+    }
+    variants
+}
+
+/// Do the names of a piece come back often enough for a renaming to mean something?
+fn evidence(documents: &[Document], fragment: &Fragment, uses: &mut LastUses) -> bool {
+    let (codes, symbols) = tokens(documents, fragment);
+    uses.read(codes, symbols);
+    let (mut names, mut returns) = (0usize, 0usize);
+    for (code, distance) in codes.iter().filter(|&&code| varies(code)).zip(uses.distances()) {
+        if *code == IDENTIFIER {
+            names += 1;
+            returns += usize::from(*distance != u32::MAX);
+        }
+    }
+    returns as f64 >= names as f64 * RENAMING_EVIDENCE
+}
+
+/// The share of tokens whose text is the same in two fragments of one structure.
+fn similarity(documents: &[Document], a: &Fragment, b: &Fragment) -> f64 {
+    let ((codes, of_a), (_, of_b)) = (tokens(documents, a), tokens(documents, b));
+    let differing = of_a.iter().zip(of_b).filter(|(a, b)| a != b).count();
+    1.0 - differing as f64 / codes.len().max(1) as f64
+}
+
+/// The zone of a class, from the zones of its copies.
+struct Zones {
+    table: bool,
+}
+
+impl Zones {
+    fn new(codes: &[Code], _settings: &Settings) -> Zones {
+        Zones { table: is_table(codes) }
+    }
+
+    fn of(&self, documents: &[Document], copies: &[Fragment]) -> Zone {
+        if self.table {
+            return Zone::Data;
+        }
+        let (mut code, mut test) = (0, 0);
+        for copy in copies {
+            let document = &documents[copy.document as usize];
+            if document.generated {
+            } else if document.is_test(copy.start, copy.end) {
+                test += 1;
+            } else {
+                code += 1;
+            }
+        }
+        // Two places in code make it a matter of code; one of them copied into a test does not.
+        match (code, test) {
+            (2.., _) => Zone::Code,
+            _ if code + test >= 2 => Zone::Test,
+            _ => Zone::Generated,
+        }
+    }
+}
+
+fn class(
+    documents: &[Document],
+    settings: &Settings,
+    cluster: Vec<Variant>,
+    zones: &Zones,
+    evidence: bool,
+    uses: &mut LastUses,
+) -> Option<Class> {
+    let leader = cluster[0].copies[0];
+    let kind = if cluster.len() == 1 {
+        Kind::Exact
+    } else if cluster.iter().all(|variant| variant.alpha == cluster[0].alpha) {
+        Kind::Renamed
+    } else {
+        Kind::Near
+    };
+    let (mut sum, mut n) = (0.0, 0usize);
+    for variant in &cluster {
+        sum += similarity(documents, &leader, &variant.copies[0]) * variant.copies.len() as f64;
+        n += variant.copies.len();
+    }
+    // The leader is like itself; the mean is over the others.
+    let similarity = if n > 1 { (sum - 1.0) / (n - 1) as f64 } else { 1.0 };
+    let salt = if evidence { 0 } else { cluster.iter().map(|variant| variant.exact).min().unwrap_or(0) };
+    let mut copies: Vec<Fragment> = cluster.into_iter().flat_map(|variant| variant.copies).collect();
+    copies.sort_unstable();
+    apart(&mut copies);
+    let lines = copies
+        .iter()
+        .map(|copy| {
+            let lines = documents[copy.document as usize].lines(copy.start, copy.end);
+            lines.end - lines.start
+        })
+        .max()?;
+    let zone = zones.of(documents, &copies);
+    let shown = copies.len() > 1
+        && settings.zones.contains(&zone)
+        && settings.kinds.contains(&kind)
+        && lines >= settings.min_lines
+        && leader.len() >= settings.min_tokens_in(zone);
+    if !shown {
+        return None;
+    }
+    let (codes, symbols) = tokens(documents, &leader);
+    uses.read(codes, symbols);
+    let id = id(&documents[leader.document as usize], codes, uses.distances(), salt);
+    Some(Class { id, kind, zone, tokens: leader.len(), lines, similarity, copies })
+}

@@ -1,0 +1,71 @@
+//! What a search looks for: the settings as used, with their defaults. Options as written live with the command line.
+
+use crate::blots::Blotter;
+use crate::class::{Kind, Zone};
+
+/// The least that counts as a copy: shorter ones are idioms, not copies.
+pub const MIN_TOKENS: u32 = 50;
+pub const MIN_LINES: u32 = 5;
+/// Tests repeat themselves on purpose: only long copies are worth a word.
+pub const TEST_MIN_TOKENS: u32 = 100;
+/// Below this share of equal text, without a consistent renaming, two pieces only have the same shape.
+pub const MIN_SIMILARITY: f64 = 0.7;
+/// No hand-written file is larger; what is larger is data.
+pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub min_tokens: u32,
+    pub min_lines: u32,
+    pub test_min_tokens: u32,
+    pub min_similarity: f64,
+    pub kinds: Vec<Kind>,
+    pub zones: Vec<Zone>,
+    /// Globs relative to the root; if there are any, only files that match one are read.
+    pub include: Vec<String>,
+    pub exclude: Vec<String>,
+    /// Names of languages; none means all.
+    pub languages: Vec<String>,
+    /// Worker threads; 0 means one per core.
+    pub threads: usize,
+    pub max_file_bytes: u64,
+    /// Whether what `.gitignore` and `.ignore` name is left out.
+    pub gitignore: bool,
+    /// Whether vendored folders are left out.
+    pub skip_vendored: bool,
+    pub blotter: Blotter,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            min_tokens: MIN_TOKENS,
+            min_lines: MIN_LINES,
+            test_min_tokens: TEST_MIN_TOKENS,
+            min_similarity: MIN_SIMILARITY,
+            kinds: Kind::ALL.to_vec(),
+            zones: vec![Zone::Code, Zone::Test],
+            include: Vec::new(),
+            exclude: Vec::new(),
+            languages: Vec::new(),
+            threads: 0,
+            max_file_bytes: MAX_FILE_BYTES,
+            gitignore: true,
+            skip_vendored: true,
+            blotter: Blotter::Rolling,
+        }
+    }
+}
+
+impl Settings {
+    /// The least number of tokens of any zone that is looked at.
+    pub fn floor(&self) -> u32 {
+        let test = self.zones.contains(&Zone::Test) && !self.zones.iter().any(|zone| *zone != Zone::Test);
+        if test { self.test_min_tokens } else { self.min_tokens.min(self.test_min_tokens) }.max(1)
+    }
+
+    /// The least number of tokens of a copy in `zone`.
+    pub fn min_tokens_in(&self, zone: Zone) -> u32 {
+        if zone == Zone::Test { self.test_min_tokens } else { self.min_tokens }
+    }
+}

@@ -1,0 +1,89 @@
+//! Comments that switch the search off: for a file, between two marks, or for the unit that follows.
+
+use std::ops::Range;
+
+use dupi_grammars::token::{Comment, Lexed};
+
+/// What the comments of a file ask for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Suppression {
+    /// Nothing of the file.
+    File,
+    /// None of these tokens.
+    Tokens(Vec<Range<u32>>),
+}
+
+enum Mark {
+    File,
+    Start,
+    End,
+    Unit,
+}
+
+pub fn read(src: &[u8], lexed: &Lexed) -> Suppression {
+    let mut muted: Vec<Range<u32>> = Vec::new();
+    let mut open: Option<u32> = None;
+    for comment in &lexed.comments {
+        let text = &src[comment.start as usize..comment.end as usize];
+        match mark(text) {
+            None => {}
+            Some(Mark::File) => return Suppression::File,
+            Some(Mark::Start) => open = open.or(Some(next_token(lexed, comment))),
+            Some(Mark::End) => {
+                if let Some(start) = open.take() {
+                    muted.push(start..next_token(lexed, comment));
+                }
+            }
+            Some(Mark::Unit) => muted.extend(unit(lexed, comment)),
+        }
+    }
+    if let Some(start) = open {
+        muted.push(start..lexed.tokens.len() as u32);
+    }
+    muted.retain(|range| !range.is_empty());
+    muted.sort_by_key(|range| range.start);
+    Suppression::Tokens(muted)
+}
+
+/// What one comment says. Most say nothing, and are passed by one look for a colon or `CPD-`.
+fn mark(text: &[u8]) -> Option<Mark> {
+    let find = |needle: &str| memchr::memmem::find(text, needle.as_bytes()).map(|i| &text[i + needle.len()..]);
+    if let Some(rest) = find("dupi:ignore") {
+        return Some(match rest {
+            _ if rest.starts_with(b"-file") => Mark::File,
+            _ if rest.starts_with(b"-start") => Mark::Start,
+            _ if rest.starts_with(b"-end") => Mark::End,
+            _ => Mark::Unit,
+        });
+    }
+    if let Some(rest) = find("jscpd:ignore-") {
+        return match rest {
+            _ if rest.starts_with(b"start") => Some(Mark::Start),
+            _ if rest.starts_with(b"end") => Some(Mark::End),
+            _ => None,
+        };
+    }
+    if let Some(rest) = find("CPD-O") {
+        return match rest {
+            _ if rest.starts_with(b"FF") => Some(Mark::Start),
+            _ if rest.starts_with(b"N") => Some(Mark::End),
+            _ => None,
+        };
+    }
+    let linters = find("nolint:")?.split(|b| b.is_ascii_whitespace() || *b == b'/').next()?;
+    linters.split(|&b| b == b',').any(|linter| linter == b"dupl" || linter == b"all").then_some(Mark::Unit)
+}
+
+/// The first token after a comment.
+fn next_token(lexed: &Lexed, comment: &Comment) -> u32 {
+    lexed.tokens.partition_point(|token| token.start < comment.start) as u32
+}
+
+/// The unit that a comment is about: the one that starts on its line, if it stands behind code; else the one that follows.
+fn unit(lexed: &Lexed, comment: &Comment) -> Option<Range<u32>> {
+    let next = next_token(lexed, comment);
+    let line_start = lexed.tokens.partition_point(|token| token.line < comment.line) as u32;
+    let first = if line_start < next { line_start } else { next };
+    // Units come outer before inner: the first that starts here is the largest.
+    lexed.units.iter().find(|unit| unit.start == first).map(|unit| unit.start..unit.end)
+}

@@ -1,0 +1,154 @@
+//! Which zone a place belongs to: by the file's name, by syntax, and by what its tokens look like.
+
+use dupi_grammars::token::Code;
+
+/// Folders whose files are test code.
+const TEST_FOLDERS: [&str; 22] = [
+    "test",
+    "tests",
+    "testing",
+    "testdata",
+    "test-data",
+    "__tests__",
+    "__mocks__",
+    "__fixtures__",
+    "spec",
+    "specs",
+    "e2e",
+    "fixtures",
+    "testutil",
+    "testutils",
+    "test_data",
+    "integration-tests",
+    "integration_tests",
+    "unittest",
+    "unittests",
+    "selftest",
+    "selftests",
+    "benches",
+];
+
+/// Is a file test code, to judge by its path?
+pub fn is_test_path(shown: &str) -> bool {
+    let (folders, name) = shown.rsplit_once('/').unwrap_or(("", shown));
+    if folders.split('/').any(|folder| TEST_FOLDERS.contains(&folder.to_ascii_lowercase().as_str())) {
+        return true;
+    }
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let lower = name.to_ascii_lowercase();
+    let lower_stem = stem.to_ascii_lowercase();
+    lower.contains(".test.")
+        || lower.contains(".spec.")
+        || lower.contains(".stories.")
+        || lower_stem.ends_with("_test")
+        || lower_stem.ends_with("_tests")
+        || lower_stem.ends_with("_spec")
+        || lower_stem.ends_with("_unittest")
+        || lower_stem.starts_with("test_")
+        || matches!(lower_stem.as_str(), "test" | "tests" | "conftest")
+        || ends_as_word(stem, "Test")
+        || ends_as_word(stem, "Tests")
+        || ends_as_word(stem, "TestCase")
+        || ends_as_word(stem, "Spec")
+        || ends_as_word(stem, "IT")
+}
+
+/// `FooTest` but not `Test` alone, nor `SHORTEST`.
+fn ends_as_word(stem: &str, word: &str) -> bool {
+    stem.strip_suffix(word).is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()))
+}
+
+/// Was a file written by a program, to judge by its name?
+pub fn is_generated_name(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    [
+        ".pb.",
+        "_pb2.",
+        "_pb2_grpc.",
+        ".generated.",
+        "_generated.",
+        ".gen.",
+        ".g.cs",
+        ".g.i.cs",
+        ".designer.cs",
+        "_gen.go",
+        ".min.",
+    ]
+    .iter()
+    .any(|mark| lower.contains(mark))
+        || lower.starts_with("zz_generated")
+        || lower == "bindata.go"
+}
+
+/// The longest pattern, in tokens, that is looked for in a table.
+const MAX_PERIOD: usize = 40;
+/// How often a pattern must come in a row to be a table.
+const MIN_REPEATS: usize = 4;
+/// The share of a fragment's tokens that must stand in such rows.
+const TABLE_SHARE: f64 = 0.6;
+
+/// Is this a table, a list of constants, or one statement over and over?
+/// Says so from the codes alone, so that all copies of a class get the same answer.
+pub fn is_table(codes: &[Code]) -> bool {
+    let n = codes.len();
+    let needed = (n as f64 * TABLE_SHARE).ceil() as usize;
+    let mut in_row = vec![false; n];
+    let mut covered = 0;
+    for period in 1..=MAX_PERIOD.min(n / MIN_REPEATS) {
+        let mut start = 0; // of the run of positions that equal the one a period before
+        for i in period..=n {
+            if i < n && codes[i] == codes[i - period] {
+                continue;
+            }
+            // codes[start..i] repeats with this period
+            if i - start >= period * MIN_REPEATS {
+                for flag in &mut in_row[start..i] {
+                    covered += usize::from(!*flag);
+                    *flag = true;
+                }
+            }
+            start = i + 1 - period;
+        }
+        if covered >= needed {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_told_by_path() {
+        for path in [
+            "a/foo_test.go",
+            "src/test/java/A.java",
+            "x/FooTest.java",
+            "FooTests.cs",
+            "a.test.ts",
+            "b.spec.js",
+            "test_a.py",
+            "tests/a.rs",
+            "spec/x_spec.rb",
+            "__tests__/a.js",
+            "conftest.py",
+        ] {
+            assert!(is_test_path(path), "{path}");
+        }
+        for path in ["src/latest.go", "contest/a.go", "src/testing_time.rs", "Test.java", "attest.py", "SHORTEST.c"] {
+            assert!(!is_test_path(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_row_of_one_pattern_is_a_table_and_code_is_not() {
+        assert!(is_table(&[1, 14].repeat(30)));
+        assert!(is_table(&[0, 18, 1, 15].repeat(20)));
+        let code: Vec<Code> = (0..60u8).map(|i| (i.wrapping_mul(37) ^ (i >> 2)) % 23).collect();
+        assert!(!is_table(&code));
+        assert!(is_table(&[code[..20].to_vec(), [0, 18, 1, 15].repeat(20)].concat()));
+        assert!(!is_table(&[code[..60].to_vec(), [0, 18, 1, 15].repeat(5)].concat()));
+    }
+}

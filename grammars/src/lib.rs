@@ -5,6 +5,7 @@
 
 mod alphabet;
 pub mod braces;
+mod definitions;
 mod detect;
 mod languages;
 pub mod leaves;
@@ -85,11 +86,12 @@ pub struct Language {
 pub struct Cache {
     leaves: OnceLock<Leaves>,
     alphabet: OnceLock<Alphabet>,
+    roles: definitions::Roles,
 }
 
 impl Cache {
     pub const fn new() -> Cache {
-        Cache { leaves: OnceLock::new(), alphabet: OnceLock::new() }
+        Cache { leaves: OnceLock::new(), alphabet: OnceLock::new(), roles: OnceLock::new() }
     }
 }
 
@@ -125,8 +127,9 @@ pub fn tokenize(language: &Language, src: &[u8], out: &mut Lexed) -> Result<(), 
         Some(lexer) => {
             (lexer.lex)(src, out);
             (lexer.units)(src, out);
-            Ok(())
         }
-        None => leaves::lex(language, src, out),
+        None => leaves::lex(language, src, out)?,
     }
+    definitions::mark(language, out);
+    Ok(())
 }

@@ -72,6 +72,8 @@ impl Unit {
     pub const TEST: u8 = 2;
     /// Not a neighbour of the sibling before it: no run of units may cross from that one to this.
     pub const BREAK: u8 = 4;
+    /// Defines something by itself: a function, a method, a type; not one of its steps.
+    pub const DEFINITION: u8 = 8;
 }
 
 /// All that a tokenizer says of one file. Reused from file to file to save allocations.

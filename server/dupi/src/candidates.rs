@@ -78,3 +78,39 @@ pub fn shared_ranges(documents: &[Document], blotting: &Blotting) -> Vec<Vec<Ran
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::blots::Blotter;
+    use crate::document::tests::document_of_codes;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Against the naive way: every pair of equal windows, compared token by token.
+        #[test]
+        fn every_repeated_run_lies_in_a_shared_range(
+            streams in prop::collection::vec(prop::collection::vec(0u8..4, 0..60), 1..4),
+            k in 1usize..6, w in 1usize..6, blotter in 0usize..3,
+        ) {
+            let blotting = Blotting { blotter: Blotter::ALL[blotter], k, w };
+            let documents: Vec<Document> = streams.iter().map(|codes| document_of_codes(codes)).collect();
+            let shared = shared_ranges(&documents, &blotting);
+            let length = k + w - 1;
+            for (i, a) in streams.iter().enumerate() {
+                for (at, window) in a.windows(length).enumerate() {
+                    let repeated = streams.iter().enumerate().any(|(j, b)| {
+                        // Copies never overlap, so a run is no repeat of itself a few tokens on.
+                        b.windows(length).enumerate().any(|(other, o)| (i != j || at.abs_diff(other) >= length) && o == window)
+                    });
+                    let (start, end) = (at as u32, (at + length) as u32);
+                    let inside = shared[i].iter().any(|range| range.start <= start && end <= range.end);
+                    prop_assert!(inside || !repeated, "document {i}, tokens {start}..{end}");
+                }
+            }
+        }
+    }
+}

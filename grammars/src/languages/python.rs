@@ -535,3 +535,161 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
 fn starts_word(rest: &[u8]) -> bool {
     rest.first().is_none_or(|b| !b.is_ascii_lowercase())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lexed(src: &str) -> Lexed {
+        let mut out = Lexed::default();
+        crate::tokenize(&PYTHON, src.as_bytes(), &mut out).expect("a lexer never fails");
+        out
+    }
+
+    /// The texts of the tokens, with `s` before strings, `n` before numbers, `i` before names.
+    fn tokens(src: &str) -> String {
+        let kind = |code| match code {
+            STRING => "s:",
+            NUMBER => "n:",
+            IDENTIFIER => "i:",
+            _ => "",
+        };
+        let texts = lexed(src).tokens.iter().map(|t| format!("{}{}", kind(t.code), &src[t.start as usize..t.end as usize])).collect::<Vec<_>>();
+        texts.join(" ")
+    }
+
+    /// The units, each as `list:text`, with `!` before tests and `<` before imports.
+    fn unit_texts(src: &str) -> Vec<String> {
+        let lexed = lexed(src);
+        let text = |unit: &Unit| {
+            let (first, last) = (lexed.tokens[unit.start as usize], lexed.tokens[unit.end as usize - 1]);
+            let text = src[first.start as usize..last.end as usize].split_whitespace().collect::<Vec<_>>().join(" ");
+            let mark = ["", "<", "!"][unit.flags as usize];
+            format!("{}:{mark}{text}", unit.list)
+        };
+        lexed.units.iter().map(text).collect()
+    }
+
+    #[test]
+    fn an_f_string_is_one_token_however_its_quotes_nest() {
+        assert_eq!(tokens(r#"f'{a['x']:>{w!r}}' + 1"#), r#"s:f'{a['x']:>{w!r}}' + n:1"#);
+        assert_eq!(tokens(r#"f"{f"{1:{'}'}}"}" x"#), r#"s:f"{f"{1:{'}'}}"}" i:x"#);
+        assert_eq!(tokens(r#"rf"\{x["}"]}\"" x"#), r#"s:rf"\{x["}"]}\"" i:x"#);
+        assert_eq!(tokens(r#"f"{{" f"\N{LEFT {}" x"#), r#"s:f"{{" s:f"\N{LEFT {}" i:x"#);
+        assert_eq!(tokens("f\"{x # \"}\n}\" x"), "s:f\"{x # \"}\n}\" i:x");
+    }
+
+    #[test]
+    fn prefixes_belong_to_strings_and_names_do_not() {
+        assert_eq!(tokens(r#"Rb'\'' U"" not'a' print"b""#), r#"s:Rb'\'' s:U"" not s:'a' i:print s:"b""#);
+        assert_eq!(tokens("'''a'\n''b\\'''' c"), "s:'''a'\n''b\\'''' i:c");
+        assert_eq!(tokens("b'''x''' ''''''y"), "s:b'''x''' s:'''''' i:y");
+    }
+
+    #[test]
+    fn a_missing_quote_costs_one_line() {
+        assert_eq!(tokens("a = 'b\nc = f'{d\ne"), "i:a = s:'b i:c = s:f'{d i:e");
+    }
+
+    #[test]
+    fn a_number_ends_where_a_keyword_starts() {
+        assert_eq!(
+            tokens("1if x else 0x_fFL 1_0.e-3j 5..real .5 0b1or 1e"),
+            "n:1 if i:x else n:0x_fFL n:1_0.e-3j n:5. . i:real n:.5 n:0b1 or n:1 i:e"
+        );
+    }
+
+    #[test]
+    fn clauses_and_decorators_belong_to_their_statement() {
+        assert_eq!(
+            unit_texts("if a: b; c\nelif d:\n  e\nelse: f\n@g(h)\n@i\nasync def j(): pass\nk"),
+            [
+                "0:if a: b; c elif d: e else: f",
+                "1:b",
+                "1:c",
+                "2:e",
+                "3:f",
+                "0:@g(h) @i async def j(): pass",
+                "4:pass",
+                "0:k"
+            ]
+        );
+        assert_eq!(
+            unit_texts("try:\n\ta\nexcept B:\n\tc\nfinally:\n\td\n"),
+            ["0:try: a except B: c finally: d", "1:a", "2:c", "3:d"]
+        );
+    }
+
+    #[test]
+    fn the_head_ends_at_its_own_colon() {
+        assert_eq!(
+            unit_texts("while f(lambda: {1: 2})[3:4] or (lambda x: x): a;\nfor x in lambda: b, c: d"),
+            [
+                "0:while f(lambda: {1: 2})[3:4] or (lambda x: x): a;",
+                "1:a",
+                "0:for x in lambda: b, c: d",
+                "2:d"
+            ]
+        );
+    }
+
+    #[test]
+    fn match_is_a_statement_only_where_it_has_clauses() {
+        assert_eq!(
+            unit_texts("match (x):\n case {1: a}: b\n case _:\n  match: int = 1\n  case = 2\nmatch(x)"),
+            [
+                "0:match (x): case {1: a}: b case _: match: int = 1 case = 2",
+                "1:case {1: a}: b",
+                "2:b",
+                "1:case _: match: int = 1 case = 2",
+                "3:match: int = 1",
+                "3:case = 2",
+                "0:match(x)"
+            ]
+        );
+    }
+
+    #[test]
+    fn brackets_and_backslashes_carry_a_line_on() {
+        assert_eq!(unit_texts("a = (1,\nb)\nc = \\\n  d\n"), ["0:a = (1, b)", "0:c = \\ d"]);
+        assert_eq!(unit_texts("a = (1,\ndef b():\n  c\n"), ["0:a = (1,", "0:def b(): c", "1:c"]);
+    }
+
+    #[test]
+    fn imports_and_tests_are_flagged() {
+        assert_eq!(
+            unit_texts("from . import a\n@b\ndef test_c(): d\nclass E(f.TestCase): g\ndef testing(): h"),
+            [
+                "0:<from . import a",
+                "0:!@b def test_c(): d",
+                "1:d",
+                "0:!class E(f.TestCase): g",
+                "2:g",
+                "0:def testing(): h",
+                "3:h"
+            ]
+        );
+    }
+
+    #[test]
+    fn any_prefix_of_a_file_is_read() {
+        let src = "\u{feff}@a\ndef b(c, *d): return f'{e['f']:{g}}' '''\\''' \\\n + 0x1F # h\n\
+                   if x:\n\ty = (\n  z]\n else: rb\"\\\"\" `i`; \0 é = 1.5e-3 ? $\n  f'''{'\n";
+        for end in 0..=src.len() {
+            let mut out = Lexed::default();
+            crate::tokenize(&PYTHON, &src.as_bytes()[..end], &mut out).expect("a lexer never fails");
+            assert!(out.tokens.windows(2).all(|pair| pair[0].end <= pair[1].start && pair[0].line <= pair[1].line));
+            assert!(out.tokens.iter().all(|t| t.start < t.end && t.end as usize <= end));
+            assert!(out.units.iter().all(|unit| unit.start < unit.end && unit.end as usize <= out.tokens.len()));
+        }
+    }
+
+    #[test]
+    fn hostile_files_take_linear_time() {
+        for piece in ["f\"{'", "f'{", "[", "if x:\n ", "@a\n", "'''", "f'''{f'''{", "lambda:", "\\\n"] {
+            lexed(&piece.repeat(200_000));
+        }
+        let steps: String = (0..2_000).map(|i| format!("{}if x:\n", " ".repeat(i))).collect();
+        assert_eq!(lexed(&steps).units.len(), 2_000);
+    }
+}

@@ -6,6 +6,7 @@
 mod alphabet;
 pub mod braces;
 mod detect;
+mod head;
 mod languages;
 pub mod leaves;
 mod parsers;
@@ -104,7 +105,7 @@ impl Language {
     pub fn alphabet(&self) -> &Alphabet {
         match &self.lexer {
             Some(lexer) => (lexer.alphabet)(),
-            None => self.cache.alphabet.get_or_init(|| Alphabet::new(&leaves::spellings(&(self.grammar)()))),
+            None => self.cache.alphabet.get_or_init(|| Alphabet::new(&leaves::spellings(&(self.grammar)(), &self.syntax))),
         }
     }
 

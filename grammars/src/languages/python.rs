@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use crate::alphabet::{Alphabet, code_of};
+use crate::head::starts_with_word;
 use crate::leaves::Syntax;
 use crate::scan::{Scanner, is_name};
 use crate::token::{
@@ -520,20 +521,15 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
     let text = |t: &Token| &src[t.start as usize..t.end as usize];
     let (Some(keyword), Some(name)) = (tokens.get(definition), tokens.get(definition + 1)) else { return false };
     if keyword.code == word("def") {
-        return text(name).strip_prefix(b"test").is_some_and(starts_word);
+        return starts_with_word(text(name), "test");
     }
     keyword.code == word("class")
-        && (text(name).strip_prefix(b"Test").is_some_and(starts_word)
+        && (starts_with_word(text(name), "Test")
             || tokens[definition + 2..]
                 .iter()
                 .take(BASES)
                 .take_while(|t| t.code != COLON)
                 .any(|t| t.code == IDENTIFIER && text(t).ends_with(b"TestCase")))
-}
-
-/// Does `rest` start a new word of a name, or is there nothing left of it?
-fn starts_word(rest: &[u8]) -> bool {
-    rest.first().is_none_or(|b| !b.is_ascii_lowercase())
 }
 
 #[cfg(test)]

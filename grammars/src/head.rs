@@ -73,7 +73,8 @@ impl<'a> Head<'a> {
 
     /// The name behind the first of these keywords.
     pub fn declared(&self, keyword: &str) -> Option<&'a [u8]> {
-        let at = (0..self.tokens.len()).take_while(|&at| !self.is(at, &["{", "="])).find(|&at| self.is(at, &[keyword]))?;
+        let at =
+            (0..self.tokens.len()).take_while(|&at| !self.is(at, &["{", "="])).find(|&at| self.is(at, &[keyword]))?;
         Some(self.text(at + 1))
     }
 

@@ -244,20 +244,23 @@ fn leaf(language: &Language, leaves: &Leaves, node: &Node, meaning: Meaning, src
     let (start, end) = (start as u32, (start + text.len()) as u32);
     let line =
         node.start_position().row as u32 + memchr::memchr_iter(b'\n', &src[range.start..start as usize]).count() as u32;
+    // To some grammars `continue` or an operator is a name like any other, so names are looked up, too.
+    if matches!(meaning, Meaning::Plain | Meaning::Atom(IDENTIFIER)) {
+        let split = language.syntax.splits.iter().find(|(whole, _)| whole.as_bytes() == text);
+        if let Some((_, parts)) = split {
+            let mut at = start;
+            for part in *parts {
+                let code = language.alphabet().code(part.as_bytes()).unwrap_or(OTHER);
+                out.tokens.push(Token { start: at, end: at + part.len() as u32, line, code });
+                at += part.len() as u32;
+            }
+            return;
+        }
+    }
     match meaning {
         Meaning::Comment => out.comments.push(Comment { start, end, line }),
         Meaning::Atom(code) => out.tokens.push(Token { start, end, line, code }),
         Meaning::Plain => {
-            let spelled = std::str::from_utf8(text).unwrap_or("");
-            if let Some((_, parts)) = language.syntax.splits.iter().find(|(whole, _)| *whole == spelled) {
-                let mut at = start;
-                for part in *parts {
-                    let code = language.alphabet().code(part.as_bytes()).unwrap_or(OTHER);
-                    out.tokens.push(Token { start: at, end: at + part.len() as u32, line, code });
-                    at += part.len() as u32;
-                }
-                return;
-            }
             let by_kind = leaves.codes.get(node.kind_id() as usize).copied().flatten();
             let code = language.alphabet().code(text).or(by_kind).unwrap_or_else(|| {
                 let b = text[0];

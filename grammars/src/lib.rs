@@ -6,6 +6,8 @@
 mod alphabet;
 pub mod braces;
 mod detect;
+#[cfg(test)]
+mod fixture;
 mod head;
 mod languages;
 pub mod leaves;
@@ -105,7 +107,9 @@ impl Language {
     pub fn alphabet(&self) -> &Alphabet {
         match &self.lexer {
             Some(lexer) => (lexer.alphabet)(),
-            None => self.cache.alphabet.get_or_init(|| Alphabet::new(&leaves::spellings(&(self.grammar)(), &self.syntax))),
+            None => {
+                self.cache.alphabet.get_or_init(|| Alphabet::new(&leaves::spellings(&(self.grammar)(), &self.syntax)))
+            }
         }
     }
 

@@ -535,35 +535,14 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
 
-    fn lexed(src: &str) -> Lexed {
-        let mut out = Lexed::default();
-        crate::tokenize(&PYTHON, src.as_bytes(), &mut out).expect("a lexer never fails");
-        out
-    }
-
-    /// The texts of the tokens, with `s` before strings, `n` before numbers, `i` before names.
     fn tokens(src: &str) -> String {
-        let kind = |code| match code {
-            STRING => "s:",
-            NUMBER => "n:",
-            IDENTIFIER => "i:",
-            _ => "",
-        };
-        let texts = lexed(src).tokens.iter().map(|t| format!("{}{}", kind(t.code), &src[t.start as usize..t.end as usize])).collect::<Vec<_>>();
-        texts.join(" ")
+        fixture::tokens(&PYTHON, src)
     }
 
-    /// The units, each as `list:text`, with `!` before tests and `<` before imports.
     fn unit_texts(src: &str) -> Vec<String> {
-        let lexed = lexed(src);
-        let text = |unit: &Unit| {
-            let (first, last) = (lexed.tokens[unit.start as usize], lexed.tokens[unit.end as usize - 1]);
-            let text = src[first.start as usize..last.end as usize].split_whitespace().collect::<Vec<_>>().join(" ");
-            let mark = ["", "<", "!"][unit.flags as usize];
-            format!("{}:{mark}{text}", unit.list)
-        };
-        lexed.units.iter().map(text).collect()
+        fixture::units(&PYTHON, src)
     }
 
     #[test]
@@ -683,9 +662,9 @@ mod tests {
     #[test]
     fn hostile_files_take_linear_time() {
         for piece in ["f\"{'", "f'{", "[", "if x:\n ", "@a\n", "'''", "f'''{f'''{", "lambda:", "\\\n"] {
-            lexed(&piece.repeat(200_000));
+            fixture::lexed(&PYTHON, &piece.repeat(200_000));
         }
         let steps: String = (0..2_000).map(|i| format!("{}if x:\n", " ".repeat(i))).collect();
-        assert_eq!(lexed(&steps).units.len(), 2_000);
+        assert_eq!(fixture::lexed(&PYTHON, &steps).units.len(), 2_000);
     }
 }

@@ -18,6 +18,7 @@ pub static SCALA: Language = Language {
         atoms: &[
             ("identifier", IDENTIFIER),
             ("type_identifier", IDENTIFIER),
+            ("operator_identifier", IDENTIFIER),
             ("boolean_literal", IDENTIFIER),
             ("null_literal", IDENTIFIER),
             ("integer_literal", NUMBER),
@@ -40,6 +41,9 @@ pub static SCALA: Language = Language {
             "indented_block",
             "case_block",
             "indented_cases",
+            "case_clause",
+            "lambda_expression",
+            "extension_definition",
         ],
         imports: &["import_declaration", "package_clause", "export_declaration"],
         // Operators are names to the grammar; these are as good as fixed.
@@ -104,4 +108,106 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
         || (head.is(0, &["behavior"]) && head.is(1, &["of"]))
         || head.inherits("class", &BASES)
         || head.inherits("object", &["Properties"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{tokens, units};
+
+    #[test]
+    fn names_and_literals_are_normalized_and_keywords_kept() {
+        let src = r#"val x: Int = 0x1F + 1.5f * y <~> () // a
+if (!a && b != null) f(s"c $d ${e.f}", """g""", 'h', _) else for (i <- 0 to 3) yield i"#;
+        assert_eq!(
+            tokens(&SCALA, src),
+            r#"val i:x : i:Int = n:0x1F + n:1.5f * i:y i:<~> ( ) if ( ! i:a && i:b != i:null ) i:f ( s:s"c $d ${e.f}" , s:"""g""" , c:'h' , _ ) else for ( i:i <- n:0 i:to n:3 ) yield i:i"#
+        );
+    }
+
+    #[test]
+    fn functions_and_what_stands_in_them_are_units() {
+        let src = r"package a.b
+import c._
+object O {
+  def f(x: Int) = x match {
+    case 1 if y =>
+      a()
+      b()
+    case _ => ()
+  }
+  val z = xs.map { x => g(x); h(x) }
+  try { i() } catch { case e: E => j() }
+}";
+        assert_eq!(
+            units(&SCALA, src),
+            [
+                "0:<package a.b",
+                "0:<import c._",
+                "0:object O { def f(x: Int) = x match { cas …  e: E => j() } }",
+                "1:def f(x: Int) = x match { case 1 if y => a() b() case _ => () }",
+                "2:case 1 if y => a() b()",
+                "3:1",
+                "3:if y",
+                "3:a()",
+                "3:b()",
+                "2:case _ => ()",
+                "4:_",
+                "4:()",
+                "1:val z = xs.map { x => g(x); h(x) }",
+                "5:x => g(x); h(x)",
+                "6:x",
+                "6:g(x)",
+                "6:h(x)",
+                "1:try { i() } catch { case e: E => j() }",
+                "7:i()",
+                "8:case e: E => j()",
+                "9:e: E",
+                "9:j()",
+            ]
+        );
+    }
+
+    #[test]
+    fn statements_by_indentation_are_units() {
+        let src = r"object O:
+  def f(x: Int) =
+    val y = x
+    y + 1
+";
+        assert_eq!(
+            units(&SCALA, src),
+            [
+                "0:object O: def f(x: Int) = val y = x y + 1",
+                "1:def f(x: Int) = val y = x y + 1",
+                "2:val y = x",
+                "2:y + 1",
+            ]
+        );
+    }
+
+    #[test]
+    fn tests_are_known_by_their_styles() {
+        let src = r#"class FooSpec extends AnyFlatSpec with Matchers {
+  test("a") { b() }
+  it should "c" in { d() }
+  "e" should "f" in { g() }
+  @Test def h() = i
+  tested("j")
+}"#;
+        assert_eq!(
+            units(&SCALA, src),
+            [
+                r#"0:!class FooSpec extends AnyFlatSpec with M …  i tested("j") }"#,
+                r#"1:!test("a") { b() }"#,
+                "2:b()",
+                r#"1:!it should "c" in { d() }"#,
+                "3:d()",
+                r#"1:!"e" should "f" in { g() }"#,
+                "4:g()",
+                "1:!@Test def h() = i",
+                r#"1:tested("j")"#,
+            ]
+        );
+    }
 }

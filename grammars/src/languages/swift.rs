@@ -43,7 +43,6 @@ pub static SWIFT: Language = Language {
             "switch_statement",
             "computed_property",
             "willset_didset_block",
-            "protocol_property_requirements",
         ],
         imports: &["import_declaration"],
         splits: &[
@@ -56,6 +55,15 @@ pub static SWIFT: Language = Language {
             ("where", &["where"]),
             ("as?", &["as", "?"]),
             ("as!", &["as", "!"]),
+            ("==", &["=="]),
+            ("!=", &["!="]),
+            ("<=", &["<="]),
+            (">=", &[">="]),
+            ("&&", &["&&"]),
+            ("||", &["||"]),
+            ("??", &["??"]),
+            ("...", &["..."]),
+            ("..<", &["..<"]),
         ],
     },
     lexer: None,
@@ -72,4 +80,84 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
     head.annotated(&["Test", "Suite"])
         || head.declared("func").is_some_and(|name| starts_with_word(name, "test"))
         || head.inherits("class", &["XCTestCase", "QuickSpec"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{tokens, units};
+
+    #[test]
+    fn names_and_literals_are_normalized_and_keywords_kept() {
+        let src = r##"let x: Int? = 0x1F + 1.5 // a
+guard a != b ?? c, d as? E else { throw f("g \(h) i", #"j"#, nil) }"##;
+        assert_eq!(
+            tokens(&SWIFT, src),
+            r##"let i:x : i:Int ? = n:0x1F + n:1.5 guard i:a != i:b ?? i:c , i:d as ? i:E else { throw i:f ( s:"g \(h) i" , s:#"j"# , i:nil ) }"##
+        );
+    }
+
+    #[test]
+    fn functions_and_what_stands_in_them_are_units() {
+        let src = r"import A
+final class B: C {
+    var x: Int { get { return 1 } set { y = newValue } }
+    func f(a b: Int) throws {
+        switch c { case .a(let x): g(); h()
+        default: break }
+        do { try i() } catch { j() }
+        list.map { x in k(); return x }
+        if l { m() } else { n() }
+    }
+}";
+        assert_eq!(
+            units(&SWIFT, src),
+            [
+                "0:<import A",
+                "0:final class B: C { var x: Int { get { re … else { n() } } }",
+                "1:var x: Int { get { return 1 } set { y = newValue } }",
+                "2:get { return 1 }",
+                "3:return 1",
+                "2:set { y = newValue }",
+                "4:y = newValue",
+                "1:func f(a b: Int) throws { switch c { cas … } else { n() } }",
+                "5:switch c { case .a(let x): g(); h() default: break }",
+                "6:c",
+                "6:case .a(let x): g(); h()",
+                "7:g()",
+                "7:h()",
+                "6:default: break",
+                "8:break",
+                "5:do { try i() } catch { j() }",
+                "9:try i()",
+                "10:j()",
+                "5:list.map { x in k(); return x }",
+                "11:k()",
+                "11:return x",
+                "5:if l { m() } else { n() }",
+                "12:m()",
+                "13:n()",
+            ]
+        );
+    }
+
+    #[test]
+    fn tests_are_known_by_name_attribute_base_and_call() {
+        let src = r#"class FooTests: XCTestCase { override func testIt() { a() } }
+@Test func b() {}
+func tested() {}
+describe("c") { d() }"#;
+        assert_eq!(
+            units(&SWIFT, src),
+            [
+                "0:!class FooTests: XCTestCase { override func testIt() { a() } }",
+                "1:!override func testIt() { a() }",
+                "2:a()",
+                "0:!@Test func b() {}",
+                "0:func tested() {}",
+                r#"0:!describe("c") { d() }"#,
+                "3:d()",
+            ]
+        );
+    }
 }

@@ -10,7 +10,7 @@ use crate::head::starts_with_word;
 use crate::leaves::Syntax;
 use crate::scan::{Scanner, is_name};
 use crate::token::{
-    CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, Code, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE, OPEN_BRACKET,
+    CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE, OPEN_BRACKET,
     OPEN_PAREN, SEMICOLON, STRING, Token, Unit,
 };
 use crate::{Cache, Language, Lexer, parsers};
@@ -70,6 +70,9 @@ fn lex(src: &[u8], out: &mut Lexed) {
         match b {
             b' ' | b'\t' | b'\r' | 0x0b | 0x0c => {
                 s.at += 1;
+                while s.src.get(s.at) == Some(&b' ') {
+                    s.at += 1;
+                }
                 continue;
             }
             b'\n' => {
@@ -96,17 +99,24 @@ fn lex(src: &[u8], out: &mut Lexed) {
             b'0'..=b'9' => number(&mut s),
             b'.' if s.peek(1).is_ascii_digit() => number(&mut s),
             _ if is_name(b) => match prefix(s.rest()) {
-                0 => s.word(),
+                0 => name(&mut s),
                 len => strings.string(&mut s, len),
             },
-            _ => {
-                s.operator();
-                match s.last() {
-                    Some(OPEN_PAREN | OPEN_BRACKET | OPEN_BRACE) => depth += 1,
-                    Some(CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE) => depth = depth.saturating_sub(1),
-                    _ => {}
-                }
+            b'(' | b'[' | b'{' => {
+                depth += 1;
+                s.at += 1;
+                s.emit(alone(b), s.at - 1, s.line);
             }
+            b')' | b']' | b'}' => {
+                depth = depth.saturating_sub(1);
+                s.at += 1;
+                s.emit(alone(b), s.at - 1, s.line);
+            }
+            b',' | b'.' => {
+                s.at += 1;
+                s.emit(alone(b), s.at - 1, s.line);
+            }
+            _ => s.operator(),
         }
         // A line that starts with one of these is no part of an expression: a bracket was left open above.
         if depth > 0 && first && s.last().is_some_and(|code| STATEMENT_ONLY.contains(&code)) {
@@ -136,6 +146,35 @@ const STATEMENT_ONLY: [Code; 14] = [
     word("try"),
     word("while"),
 ];
+
+/// The code of a mark that is never part of a longer one, which saves the search for the longest.
+#[inline]
+fn alone(b: u8) -> Code {
+    match b {
+        b'(' => OPEN_PAREN,
+        b')' => CLOSE_PAREN,
+        b'[' => OPEN_BRACKET,
+        b']' => CLOSE_BRACKET,
+        b'{' => OPEN_BRACE,
+        b'}' => CLOSE_BRACE,
+        b',' => COMMA,
+        _ => DOT,
+    }
+}
+
+/// A name or keyword. Most names are known to be no keyword by their length or first letter.
+#[inline]
+fn name(s: &mut Scanner) {
+    /// `continue`, `nonlocal`.
+    const LONGEST: usize = 8;
+    let start = s.at;
+    let len = s.rest().iter().take_while(|&&b| is_name(b)).count();
+    s.at += len;
+    let text = &s.src[start..s.at];
+    let maybe = len > 1 && len <= LONGEST && text[0].is_ascii_lowercase();
+    let code = if maybe { s.alphabet.code(text).unwrap_or(IDENTIFIER) } else { IDENTIFIER };
+    s.emit(code, start, s.line);
+}
 
 /// How many bytes from the backslash through the line end right behind it; 0 if there is none.
 fn continuation(s: &Scanner) -> usize {

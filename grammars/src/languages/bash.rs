@@ -11,7 +11,7 @@ pub static BASH: Language = Language {
     extensions: &["sh", "bash", "bats", "ksh", "zsh", "ebuild", "eclass"],
     file_names: &[
         ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
-        ".zprofile", ".kshrc", "bashrc", "profile", "PKGBUILD", "APKBUILD",
+        ".zprofile", ".kshrc", "PKGBUILD", "APKBUILD",
     ],
     shebangs: &["sh", "bash", "dash", "ash", "ksh", "zsh", "bats"],
     line_comment: "#",

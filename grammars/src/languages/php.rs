@@ -8,7 +8,7 @@ use crate::{Cache, Language, parsers};
 pub static PHP: Language = Language {
     name: "php",
     family: "php",
-    extensions: &["php", "phtml", "php3", "php4", "php5", "php7", "php8", "phpt", "inc"],
+    extensions: &["php", "phtml", "php3", "php4", "php5", "php7", "php8", "phpt"],
     file_names: &[],
     shebangs: &["php"],
     line_comment: "//",

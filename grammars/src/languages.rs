@@ -14,4 +14,12 @@ macro_rules! languages {
 
 languages! {
     "go" go: GO;
+    "python" python: PYTHON;
+    "kotlin" kotlin: KOTLIN;
+    "ruby" ruby: RUBY;
+    "php" php: PHP;
+    "swift" swift: SWIFT;
+    "scala" scala: SCALA;
+    "bash" bash: BASH;
+    "lua" lua: LUA;
 }

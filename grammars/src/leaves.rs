@@ -30,9 +30,11 @@ pub struct Syntax {
     pub comments: &'static [&'static str],
     /// Nodes whose named children are units: blocks, bodies, the file.
     pub lists: &'static [&'static str],
-    /// Units that only import.
+    /// Units that only import: a kind of node; or a kind and, behind a blank, the word that must stand first in it
+    /// or behind its `=`, where importing is a call like any other (`require`). Never one that has a body.
     pub imports: &'static [&'static str],
     /// Leaves that count as several tokens: `>>` closes two type argument lists as often as it shifts.
+    /// With one part, the leaf itself: a keyword or operator that the grammar hides behind a named node.
     pub splits: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -48,7 +50,8 @@ enum Meaning {
 pub struct Leaves {
     meanings: Vec<Meaning>,
     lists: Vec<bool>,
-    imports: Vec<bool>,
+    /// The words that make a unit of this kind an import; an empty word if it always is one.
+    imports: Vec<Vec<&'static str>>,
     /// For grammars without an alphabet of their own: the code of each kind.
     codes: Vec<Option<Code>>,
 }
@@ -61,7 +64,7 @@ impl Leaves {
         let mut leaves = Leaves {
             meanings: vec![Meaning::Plain; n],
             lists: vec![false; n],
-            imports: vec![false; n],
+            imports: vec![Vec::new(); n],
             codes: vec![None; n],
         };
         for id in 0..n {
@@ -73,11 +76,25 @@ impl Leaves {
                     leaves.meanings[id] = Meaning::Comment;
                 }
                 leaves.lists[id] = syntax.lists.contains(&kind);
-                leaves.imports[id] = syntax.imports.contains(&kind);
+                let words = syntax.imports.iter().map(|import| import.split_once(' ').unwrap_or((import, "")));
+                leaves.imports[id] = words.filter(|(of, _)| *of == kind).map(|(_, word)| word).collect();
             }
             leaves.codes[id] = language.alphabet().code(kind.as_bytes());
         }
         leaves
+    }
+
+    fn is_import(&self, node: &Node, src: &[u8], tokens: &[Token]) -> bool {
+        /// How far into a unit its `=` is looked for.
+        const TARGETS: usize = 8;
+        let Some(words) = self.imports.get(node.kind_id() as usize) else { return false };
+        if words.is_empty() || node.child_by_field_name("body").is_some() {
+            return false;
+        }
+        let text = |at: usize| tokens.get(at).map_or(&[][..], |t| &src[t.start as usize..t.end as usize]);
+        let is = |at: usize, word: &&str| text(at) == word.as_bytes();
+        let value = (0..TARGETS).find(|&at| text(at) == b"=").map(|at| at + 1);
+        words.iter().any(|word| word.is_empty() || is(0, word) || value.is_some_and(|at| is(at, word)))
     }
 
     fn meaning(&self, node: &Node) -> Meaning {
@@ -85,14 +102,20 @@ impl Leaves {
     }
 }
 
-/// The fixed spellings of a grammar: what its anonymous nodes are called. The alphabet of a language without a lexer.
-pub fn spellings(grammar: &tree_sitter::Language) -> Vec<String> {
-    let mut spellings = Vec::new();
+/// The fixed spellings of a grammar: what its anonymous nodes are called, and what the table splits leaves into.
+/// The alphabet of a language without a lexer.
+pub fn spellings(grammar: &tree_sitter::Language, syntax: &Syntax) -> Vec<String> {
+    let mut spellings: Vec<String> = Vec::new();
+    for part in syntax.splits.iter().flat_map(|(_, parts)| *parts) {
+        if !crate::token::PUNCTUATION.contains(part) && !spellings.iter().any(|s| s == part) {
+            spellings.push((*part).to_owned());
+        }
+    }
     for id in 0..grammar.node_kind_count() as u16 {
         let Some(kind) = grammar.node_kind_for_id(id) else { continue };
         let fixed = !grammar.node_kind_is_named(id) && grammar.node_kind_is_visible(id);
         let known = crate::token::PUNCTUATION.contains(&kind) || spellings.iter().any(|s| s == kind);
-        if fixed && !known && !kind.trim().is_empty() && kind != "end" {
+        if fixed && !known && !kind.trim().is_empty() {
             spellings.push(kind.to_owned());
         }
     }
@@ -140,6 +163,9 @@ pub fn lex(language: &Language, src: &[u8], out: &mut Lexed) -> Result<(), Parse
     Ok(())
 }
 
+/// What may stand between neighbours in a list.
+const SEPARATORS: [&[u8]; 4] = [b"", b";", b",", b"&"];
+
 /// The tokens, comments and units of a tree.
 pub fn read(language: &Language, tree: &Tree, src: &[u8], out: &mut Lexed) {
     let leaves = language.leaves();
@@ -147,14 +173,24 @@ pub fn read(language: &Language, tree: &Tree, src: &[u8], out: &mut Lexed) {
     let mut n_lists = 0u32;
     // Per open node: its list id if it is one, and the slot of the unit that it is, if it is one.
     let mut open: Vec<(Option<u32>, Option<usize>)> = Vec::with_capacity(64);
+    // The list in which a token stood after the last unit that does more than separate: the `then` of a condition.
+    let mut divided = None;
     loop {
         let node = cursor.node();
         let meaning = leaves.meaning(&node);
         let list = open.last().and_then(|(list, _)| *list);
         let unit = match list {
             Some(list) if node.is_named() && meaning != Meaning::Comment => {
-                out.units.push(Unit { start: out.tokens.len() as u32, end: 0, list, flags: 0 });
+                let flags = if divided == Some(list) { Unit::BREAK } else { 0 };
+                divided = None;
+                out.units.push(Unit { start: out.tokens.len() as u32, end: 0, list, flags });
                 Some(out.units.len() - 1)
+            }
+            Some(list) if !node.is_named() => {
+                if src.get(node.byte_range()).is_some_and(|text| !SEPARATORS.contains(&text.trim_ascii())) {
+                    divided = Some(list);
+                }
+                None
             }
             _ => None,
         };
@@ -189,7 +225,7 @@ fn end_unit(language: &Language, leaves: &Leaves, slot: Option<usize>, node: &No
     let Lexed { units, tokens, .. } = out;
     let unit = &mut units[slot];
     unit.end = tokens.len() as u32;
-    if leaves.imports.get(node.kind_id() as usize).copied().unwrap_or(false) {
+    if leaves.is_import(node, src, &tokens[unit.start as usize..]) {
         unit.flags |= Unit::IMPORT;
     }
     if (language.is_test)(src, &tokens[unit.start as usize..]) {
@@ -208,20 +244,23 @@ fn leaf(language: &Language, leaves: &Leaves, node: &Node, meaning: Meaning, src
     let (start, end) = (start as u32, (start + text.len()) as u32);
     let line =
         node.start_position().row as u32 + memchr::memchr_iter(b'\n', &src[range.start..start as usize]).count() as u32;
+    // To some grammars `continue` or an operator is a name like any other, so names are looked up, too.
+    if matches!(meaning, Meaning::Plain | Meaning::Atom(IDENTIFIER)) {
+        let split = language.syntax.splits.iter().find(|(whole, _)| whole.as_bytes() == text);
+        if let Some((_, parts)) = split {
+            let mut at = start;
+            for part in *parts {
+                let code = language.alphabet().code(part.as_bytes()).unwrap_or(OTHER);
+                out.tokens.push(Token { start: at, end: at + part.len() as u32, line, code });
+                at += part.len() as u32;
+            }
+            return;
+        }
+    }
     match meaning {
         Meaning::Comment => out.comments.push(Comment { start, end, line }),
         Meaning::Atom(code) => out.tokens.push(Token { start, end, line, code }),
         Meaning::Plain => {
-            let spelled = std::str::from_utf8(text).unwrap_or("");
-            if let Some((_, parts)) = language.syntax.splits.iter().find(|(whole, _)| *whole == spelled) {
-                let mut at = start;
-                for part in *parts {
-                    let code = language.alphabet().code(part.as_bytes()).unwrap_or(OTHER);
-                    out.tokens.push(Token { start: at, end: at + part.len() as u32, line, code });
-                    at += part.len() as u32;
-                }
-                return;
-            }
             let by_kind = leaves.codes.get(node.kind_id() as usize).copied().flatten();
             let code = language.alphabet().code(text).or(by_kind).unwrap_or_else(|| {
                 let b = text[0];

@@ -7,6 +7,9 @@ mod alphabet;
 pub mod braces;
 mod definitions;
 mod detect;
+#[cfg(test)]
+mod fixture;
+mod head;
 mod languages;
 pub mod leaves;
 mod parsers;
@@ -106,7 +109,9 @@ impl Language {
     pub fn alphabet(&self) -> &Alphabet {
         match &self.lexer {
             Some(lexer) => (lexer.alphabet)(),
-            None => self.cache.alphabet.get_or_init(|| Alphabet::new(&leaves::spellings(&(self.grammar)()))),
+            None => {
+                self.cache.alphabet.get_or_init(|| Alphabet::new(&leaves::spellings(&(self.grammar)(), &self.syntax)))
+            }
         }
     }
 

@@ -1,0 +1,46 @@
+//! What the tests of the languages share: a source as the text of its tokens or of its units.
+
+use crate::Language;
+use crate::token::{CHARACTER, IDENTIFIER, Lexed, NUMBER, OTHER, STRING, TEXT, Unit};
+
+pub fn lexed(language: &Language, src: &str) -> Lexed {
+    let mut out = Lexed::default();
+    crate::tokenize(language, src.as_bytes(), &mut out).expect("a fixture is neither slow nor deep");
+    out
+}
+
+/// The texts of the tokens; those that vary behind a letter for their class.
+pub fn tokens(language: &Language, src: &str) -> String {
+    let class = |code| match code {
+        IDENTIFIER => "i:",
+        NUMBER => "n:",
+        STRING => "s:",
+        CHARACTER => "c:",
+        TEXT => "t:",
+        OTHER => "?:",
+        _ => "",
+    };
+    let text = |t: &crate::token::Token| format!("{}{}", class(t.code), &src[t.start as usize..t.end as usize]);
+    lexed(language, src).tokens.iter().map(text).collect::<Vec<_>>().join(" ")
+}
+
+/// Longer units are shown by their two ends.
+const LONGEST: usize = 64;
+
+/// The units, each as the number of its list and its text; `<` before imports, `!` before tests.
+pub fn units(language: &Language, src: &str) -> Vec<String> {
+    let lexed = lexed(language, src);
+    let text = |unit: &Unit| {
+        let (first, last) = (lexed.tokens[unit.start as usize], lexed.tokens[unit.end as usize - 1]);
+        let text = src[first.start as usize..last.end as usize].split_whitespace().collect::<Vec<_>>().join(" ");
+        let text =
+            if text.len() > LONGEST { format!("{} … {}", &text[..40], &text[text.len() - 16..]) } else { text };
+        let mark = match unit.flags & (Unit::IMPORT | Unit::TEST) {
+            Unit::IMPORT => "<",
+            Unit::TEST => "!",
+            _ => "",
+        };
+        format!("{}:{mark}{text}", unit.list)
+    };
+    lexed.units.iter().map(text).collect()
+}

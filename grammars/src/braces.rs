@@ -48,8 +48,28 @@ pub struct Frame {
     pub case: bool,
     /// The body that the last bracket pair closed in this unit had, if any.
     pub closed: Option<Body>,
-    /// A token that the rules noted in this frame (for example the `func` whose body is to come).
+    /// The opening bracket of that pair.
+    pub pair: Option<usize>,
+    /// A token that the rules noted in this frame (for example the `func` whose body is to come),
+    /// or whatever else they have to remember of the unit at hand.
     pub note: Option<usize>,
+    /// What follows this conditional directive: closed by the next one, or by any bracket around it.
+    directive: Option<Directive>,
+    /// The unit at hand is this conditional directive, and its line has not ended yet.
+    condition: Option<Directive>,
+    /// How many conditionals are open inside the unit at hand: they are part of it, and so is what closes them.
+    inner: u32,
+}
+
+/// A line that makes what follows conditional (`#if`), whole units at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Directive {
+    /// `#if`: a unit through its [`Directive::Close`], whose contents are a list.
+    Open,
+    /// `#else`, `#elif`: the last unit of that list, with a list of its own.
+    Other,
+    /// `#endif`
+    Close,
 }
 
 /// What the rules may look at: the source, its tokens, the brackets that are open, the token at hand.
@@ -121,6 +141,17 @@ pub trait Rules {
         false
     }
 
+    /// Does the clause at hand have another label after this colon (`case 1: case 2:` in the languages
+    /// where that is one clause)?
+    fn joins(&self, _cx: &Context) -> bool {
+        false
+    }
+
+    /// Is this token the first of a conditional directive?
+    fn directive(&self, _cx: &Context) -> Option<Directive> {
+        None
+    }
+
     /// Asked at each token that stands directly in a list: what the frame should note from here on.
     fn note(&self, cx: &Context) -> Option<usize> {
         cx.frame().note
@@ -133,7 +164,7 @@ pub trait Rules {
 /// Reads the units of `lexed.tokens` into `lexed.units`.
 pub fn units(rules: &impl Rules, src: &[u8], lexed: &mut Lexed) {
     let Lexed { tokens, units, marks, .. } = lexed;
-    let mut reader = Reader { rules, src, tokens, marks, units, frames: Vec::with_capacity(32), n_lists: 0 };
+    let mut reader = Reader { rules, src, tokens, marks, units, frames: Vec::with_capacity(32), n_lists: 0, n_directives: 0 };
     reader.push(None, Body::Statements, false);
     for at in 0..tokens.len() {
         reader.token(at);
@@ -153,6 +184,8 @@ struct Reader<'a, R> {
     units: &'a mut Vec<Unit>,
     frames: Vec<Frame>,
     n_lists: u32,
+    /// How many of the frames are those of directives.
+    n_directives: usize,
 }
 
 impl<R: Rules> Reader<'_, R> {
@@ -174,14 +207,20 @@ impl<R: Rules> Reader<'_, R> {
             list,
             case: false,
             closed: None,
+            pair: None,
             note: None,
+            directive: None,
+            condition: None,
+            inner: 0,
         });
     }
 
     /// Closes the innermost frame before the token `end`.
     fn pop(&mut self, end: usize) {
         self.end_unit(end);
-        self.frames.pop();
+        if self.frames.pop().is_some_and(|frame| frame.directive.is_some()) {
+            self.n_directives -= 1;
+        }
     }
 
     fn top(&mut self) -> &mut Frame {
@@ -194,7 +233,10 @@ impl<R: Rules> Reader<'_, R> {
         frame.unit = Some(at);
         frame.slot = slot;
         frame.closed = None;
+        frame.pair = None;
         frame.note = None;
+        frame.condition = None;
+        frame.inner = 0;
         let list = frame.list;
         self.units.push(Unit { start: at as u32, end: 0, list, flags: 0 });
     }
@@ -232,6 +274,11 @@ impl<R: Rules> Reader<'_, R> {
     }
 
     fn plain(&mut self, at: usize, code: Code) {
+        if let Some(directive) = self.rules.directive(&self.context(at))
+            && self.conditional(at, directive)
+        {
+            return;
+        }
         let frame = *self.top();
         match frame.body {
             Body::Opaque => {
@@ -258,6 +305,9 @@ impl<R: Rules> Reader<'_, R> {
                     return;
                 }
                 if code == COLON && frame.case {
+                    if self.rules.joins(&self.context(at)) {
+                        return;
+                    }
                     self.top().case = false;
                     self.push(Some(at), Body::Statements, true);
                     return;
@@ -270,9 +320,60 @@ impl<R: Rules> Reader<'_, R> {
         }
     }
 
+    /// Reads the first token of a directive, unless it is part of the unit at hand.
+    fn conditional(&mut self, at: usize, directive: Directive) -> bool {
+        let frame = self.top();
+        let between = frame.body == Body::Statements && frame.unit.is_none();
+        match directive {
+            Directive::Open if between => {}
+            Directive::Open => {
+                frame.inner += 1;
+                return false;
+            }
+            Directive::Other if frame.inner > 0 => return false,
+            Directive::Close if frame.inner > 0 => {
+                frame.inner -= 1;
+                return false;
+            }
+            Directive::Other | Directive::Close => {
+                // Alternatives nest: each is the last unit of the one before it.
+                let opener = |frame: &Frame| match directive {
+                    Directive::Close => frame.directive == Some(Directive::Open),
+                    _ => frame.directive.is_some(),
+                };
+                if self.n_directives == 0 {
+                    return false; // nothing to close, and looking for it every time would take quadratic time
+                }
+                let Some(found) = self.frames.iter().rposition(opener) else { return false };
+                while self.frames.len() > found + 1 {
+                    self.pop(at);
+                }
+                if directive == Directive::Close {
+                    self.pop(at);
+                    self.end_unit(at + 1);
+                    return true;
+                }
+                self.end_unit(at);
+            }
+        }
+        self.start_unit(at);
+        self.top().condition = Some(directive);
+        self.after(at);
+        true
+    }
+
     /// Asks whether the unit at hand ends with the token `at`.
     fn after(&mut self, at: usize) {
         if self.top().unit.is_none() {
+            return;
+        }
+        if let Some(directive) = self.top().condition {
+            if self.context(at).line_ends() {
+                self.top().condition = None;
+                self.push(Some(at), Body::Statements, false);
+                self.top().directive = Some(directive);
+                self.n_directives += 1;
+            }
             return;
         }
         match self.rules.ends(&self.context(at)) {
@@ -295,7 +396,7 @@ impl<R: Rules> Reader<'_, R> {
         };
         // A brace closes whatever was left open inside it; other brackets never close a brace.
         let found = self.frames.iter().rposition(|frame| match frame.open {
-            _ if frame.clause => false,
+            _ if frame.clause || frame.directive.is_some() => false,
             Some(i) => self.tokens[i].code == open || (open != OPEN_BRACE && self.tokens[i].code == OPEN_BRACE),
             None => true,
         });
@@ -306,10 +407,11 @@ impl<R: Rules> Reader<'_, R> {
         while self.frames.len() > found + 1 {
             self.pop(at);
         }
-        let body = self.top().body;
+        let Frame { body, open: pair, .. } = *self.top();
         self.pop(at);
         let frame = self.top();
         frame.closed = Some(body);
+        frame.pair = pair;
         if frame.body == Body::Statements {
             self.after(at);
         }

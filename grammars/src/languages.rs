@@ -14,4 +14,5 @@ macro_rules! languages {
 
 languages! {
     "go" go: GO;
+    "java" java: JAVA;
 }

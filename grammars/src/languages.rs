@@ -15,4 +15,5 @@ macro_rules! languages {
 languages! {
     "go" go: GO;
     "java" java: JAVA;
+    "c-sharp" c_sharp: C_SHARP;
 }

@@ -141,6 +141,11 @@ pub trait Rules {
         false
     }
 
+    /// Does this comma stand between two units of [`Body::Elements`]?
+    fn separates(&self, _cx: &Context) -> bool {
+        true
+    }
+
     /// Does the clause at hand have another label after this colon (`case 1: case 2:` in the languages
     /// where that is one clause)?
     fn joins(&self, _cx: &Context) -> bool {
@@ -161,10 +166,23 @@ pub trait Rules {
     fn flags(&self, cx: &Context, start: usize, end: usize) -> u8;
 }
 
+/// How many open brackets a `)` or `]` may leave open by closing one further out: more is no typing mistake.
+const MAX_REACH: usize = 256;
+
 /// Reads the units of `lexed.tokens` into `lexed.units`.
 pub fn units(rules: &impl Rules, src: &[u8], lexed: &mut Lexed) {
     let Lexed { tokens, units, marks, .. } = lexed;
-    let mut reader = Reader { rules, src, tokens, marks, units, frames: Vec::with_capacity(32), n_lists: 0, n_directives: 0 };
+    let mut reader = Reader {
+        rules,
+        src,
+        tokens,
+        marks,
+        units,
+        frames: Vec::with_capacity(32),
+        n_lists: 0,
+        n_directives: 0,
+        n_braces: 0,
+    };
     reader.push(None, Body::Statements, false);
     for at in 0..tokens.len() {
         reader.token(at);
@@ -186,6 +204,8 @@ struct Reader<'a, R> {
     n_lists: u32,
     /// How many of the frames are those of directives.
     n_directives: usize,
+    /// How many of the frames are those of braces.
+    n_braces: usize,
 }
 
 impl<R: Rules> Reader<'_, R> {
@@ -218,8 +238,11 @@ impl<R: Rules> Reader<'_, R> {
     /// Closes the innermost frame before the token `end`.
     fn pop(&mut self, end: usize) {
         self.end_unit(end);
-        if self.frames.pop().is_some_and(|frame| frame.directive.is_some()) {
+        let Some(frame) = self.frames.pop() else { return };
+        if frame.directive.is_some() {
             self.n_directives -= 1;
+        } else if frame.open.is_some_and(|i| self.tokens[i].code == OPEN_BRACE) {
+            self.n_braces -= 1;
         }
     }
 
@@ -259,6 +282,7 @@ impl<R: Rules> Reader<'_, R> {
                 self.enter(at);
                 let body = self.rules.opens(&self.context(at));
                 self.push(Some(at), body, false);
+                self.n_braces += usize::from(code == OPEN_BRACE);
             }
             CLOSE_BRACE | CLOSE_PAREN | CLOSE_BRACKET => self.close(at, code),
             _ => self.plain(at, code),
@@ -267,7 +291,7 @@ impl<R: Rules> Reader<'_, R> {
 
     /// Before the token `at` is read: starts a unit if the frame holds units and none is open.
     fn enter(&mut self, at: usize) {
-        let frame = *self.top();
+        let frame = self.top();
         if frame.body != Body::Opaque && frame.unit.is_none() {
             self.start_unit(at);
         }
@@ -279,14 +303,14 @@ impl<R: Rules> Reader<'_, R> {
         {
             return;
         }
-        let frame = *self.top();
-        match frame.body {
+        let Frame { body, unit, clause, case, .. } = *self.top();
+        match body {
             Body::Opaque => {
                 let note = self.rules.note(&self.context(at));
                 self.top().note = note;
             }
             Body::Elements => {
-                if code == COMMA {
+                if code == COMMA && self.rules.separates(&self.context(at)) {
                     self.end_unit(at);
                 } else {
                     self.enter(at);
@@ -295,8 +319,8 @@ impl<R: Rules> Reader<'_, R> {
                 }
             }
             Body::Statements => {
-                if frame.unit.is_none() && self.rules.clause(&self.context(at)) {
-                    if frame.clause {
+                if unit.is_none() && self.rules.clause(&self.context(at)) {
+                    if clause {
                         self.pop(at);
                         self.end_unit(at);
                     }
@@ -304,7 +328,7 @@ impl<R: Rules> Reader<'_, R> {
                     self.top().case = true;
                     return;
                 }
-                if code == COLON && frame.case {
+                if code == COLON && case {
                     if self.rules.joins(&self.context(at)) {
                         return;
                     }
@@ -345,8 +369,16 @@ impl<R: Rules> Reader<'_, R> {
                     return false; // nothing to close, and looking for it every time would take quadratic time
                 }
                 let Some(found) = self.frames.iter().rposition(opener) else { return false };
+                let innermost = self.frames[found + 1..].iter().all(|frame| frame.directive.is_none());
                 while self.frames.len() > found + 1 {
                     self.pop(at);
+                }
+                if innermost && self.top().unit.is_some() {
+                    // What is not whole by now goes on behind the directive: attributes, or half a statement.
+                    self.top().unit = None;
+                    self.pop(at);
+                    self.top().inner = u32::from(directive == Directive::Other);
+                    return false;
                 }
                 if directive == Directive::Close {
                     self.pop(at);
@@ -376,6 +408,9 @@ impl<R: Rules> Reader<'_, R> {
             }
             return;
         }
+        if self.top().inner > 0 {
+            return; // no unit ends in one branch of a conditional that it holds
+        }
         match self.rules.ends(&self.context(at)) {
             End::Not => {}
             End::After => self.end_unit(at + 1),
@@ -395,11 +430,18 @@ impl<R: Rules> Reader<'_, R> {
             _ => OPEN_BRACKET,
         };
         // A brace closes whatever was left open inside it; other brackets never close a brace.
-        let found = self.frames.iter().rposition(|frame| match frame.open {
+        let is_match = |frame: &Frame| match frame.open {
             _ if frame.clause || frame.directive.is_some() => false,
             Some(i) => self.tokens[i].code == open || (open != OPEN_BRACE && self.tokens[i].code == OPEN_BRACE),
             None => true,
-        });
+        };
+        // Looked for in vain again and again, an opening bracket would take quadratic time.
+        let nearest = match open {
+            OPEN_BRACE if self.n_braces == 0 => return,
+            OPEN_BRACE => 0,
+            _ => self.frames.len().saturating_sub(MAX_REACH),
+        };
+        let found = self.frames[nearest..].iter().rposition(is_match).map(|i| nearest + i);
         let Some(found) = found else { return };
         if self.frames[found].open.is_none_or(|i| self.tokens[i].code != open) {
             return; // nothing to close: a stray bracket

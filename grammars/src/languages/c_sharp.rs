@@ -78,21 +78,33 @@ pub static C_SHARP: Language = Language {
     cache: Cache::new(),
 };
 
-const DIFFERENCES: &[Difference] = &[Difference {
-    name: "semicolon after a body",
-    reason: "the grammar reads the `;` of `class A { };` as part of a hidden node, and so has no leaf for it",
-    applies: |place| {
-        const DECLARATIONS: [&str; 6] = [
-            "namespace_declaration",
-            "class_declaration",
-            "struct_declaration",
-            "interface_declaration",
-            "enum_declaration",
-            "record_declaration",
-        ];
-        place.text() == b";" && place.kinds.first().is_some_and(|kind| DECLARATIONS.contains(kind))
+const DIFFERENCES: &[Difference] = &[
+    Difference {
+        name: "semicolon after a body",
+        reason: "the grammar reads the `;` of `class A { };` as part of a hidden node, and so has no leaf for it",
+        applies: |place| {
+            const DECLARATIONS: [&str; 6] = [
+                "namespace_declaration",
+                "class_declaration",
+                "struct_declaration",
+                "interface_declaration",
+                "enum_declaration",
+                "record_declaration",
+            ];
+            place.text() == b";" && place.kinds.first().is_some_and(|kind| DECLARATIONS.contains(kind))
+        },
     },
-}];
+    Difference {
+        name: "cast of an address",
+        reason: "the grammar takes `(a) && b` for a cast of the address of an address",
+        applies: |place| matches!(place.text(), b"&&" | b"&") && place.kinds.get(1) == Some(&"prefix_unary_expression"),
+    },
+    Difference {
+        name: "default as a name",
+        reason: "the grammar takes the reserved word for a name where it knows no better (`where T : default`)",
+        applies: |place| place.text() == b"default" && place.kinds.first() == Some(&"identifier"),
+    },
+];
 
 /// Reserved words and operators. The types (`int`, `string`), the constants (`true`, `null`) and the words that are
 /// reserved in places only (`async`, `record`, `where`, `get`) count as names.
@@ -121,6 +133,8 @@ const CASE: Code = word("case");
 const CLASS: Code = word("class");
 const DEFAULT: Code = word("default");
 const DELEGATE: Code = word("delegate");
+const GREATER: Code = word(">");
+const LESS: Code = word("<");
 const NAMESPACE: Code = word("namespace");
 const STRUCT: Code = word("struct");
 const SWITCH: Code = word("switch");
@@ -220,9 +234,11 @@ struct Open {
 
 /// The start of a string, if there is one here: the string, and the length of what opens it.
 fn opening(rest: &[u8]) -> Option<(Open, usize)> {
+    /// No string has more marks before its quotes, and a long row of them must not be read again from each.
+    const MARKS: usize = 64;
     let mut at = 0;
     let (mut dollars, mut verbatim) = (0, false);
-    while let Some(&b) = rest.get(at) {
+    while let Some(&b) = rest[..rest.len().min(MARKS)].get(at) {
         match b {
             b'$' => dollars += 1,
             b'@' if !verbatim => verbatim = true,
@@ -267,22 +283,16 @@ fn string_end(src: &[u8], mut at: usize, open: &mut Vec<Open>) -> usize {
             // Text.
             match b {
                 b'"' => {
-                    let n = run(at, b'"');
+                    let n = if top.quotes == 0 { 1 } else { run(at, b'"') };
                     let closes = match top.quotes {
-                        0 => 1,
-                        1 if n >= 2 => {
-                            at += 2;
-                            continue;
-                        }
-                        1 => 1,
-                        quotes if n == quotes => n,
-                        _ => {
-                            at += n;
-                            continue;
-                        }
+                        0 => true,
+                        1 => n % 2 == 1,
+                        quotes => n == quotes,
                     };
-                    at += closes;
-                    open.pop();
+                    at += n;
+                    if closes {
+                        open.pop();
+                    }
                     continue;
                 }
                 b'\\' if top.quotes == 0 => at += 1,
@@ -304,8 +314,7 @@ fn string_end(src: &[u8], mut at: usize, open: &mut Vec<Open>) -> usize {
         match b {
             b'(' | b'[' | b'{' => *depth += 1,
             b'}' if *depth == 0 => {
-                let n = run(at, b'}').min(top.dollars.max(1));
-                at += n;
+                at += src[at..].iter().take(top.dollars.max(1)).take_while(|&&c| c == b'}').count();
                 top.hole = None;
                 continue;
             }
@@ -357,6 +366,18 @@ fn units(src: &[u8], out: &mut Lexed) {
 
 struct CSharpRules;
 
+/// Behind which an expression stands.
+const ASSIGNS: [bool; 256] = {
+    let spellings = ["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", "??=", "=>"];
+    let mut table = [false; 256];
+    let mut i = 0;
+    while i < spellings.len() {
+        table[word(spellings[i]) as usize] = true;
+        i += 1;
+    }
+    table
+};
+
 /// What [`CSharpRules::note`] remembers of a unit, as bits.
 mod state {
     /// A `do` whose `while` is still to come.
@@ -367,6 +388,10 @@ mod state {
     pub const TYPE: usize = 4;
     /// An enum: its braces hold names.
     pub const ENUM: usize = 8;
+    /// The arm of a switch is past its arrow.
+    pub const ARM: usize = 16;
+    /// One `<` that no `>` has closed; all bits from here on count them.
+    pub const ANGLE: usize = 32;
 }
 
 fn noted(cx: &Context, bit: usize) -> bool {
@@ -380,17 +405,15 @@ fn in_type(cx: &Context) -> bool {
 
 impl Rules for CSharpRules {
     fn opens(&self, cx: &Context) -> Body {
-        const PARTS: [Code; 2] = [ARROW, DELEGATE];
         if cx.tokens[cx.at].code != OPEN_BRACE {
             return Body::Opaque;
         }
         let frame = cx.frame();
         let previous = cx.previous();
-        if previous.is_some_and(|previous| PARTS.contains(&previous)) {
-            return Body::Statements;
-        }
-        if previous == Some(SWITCH) {
-            return Body::Elements;
+        match previous {
+            Some(ARROW | DELEGATE) => return Body::Statements,
+            Some(SWITCH) => return Body::Elements,
+            _ => {}
         }
         // `delegate (…) {…}`
         if previous == Some(CLOSE_PAREN)
@@ -405,21 +428,7 @@ impl Rules for CSharpRules {
     }
 
     fn note(&self, cx: &Context) -> Option<usize> {
-        use state::{DO, ENUM, EXPRESSION, TYPE};
-        const ASSIGNMENTS: [Code; 12] = [
-            ASSIGN,
-            word("+="),
-            word("-="),
-            word("*="),
-            word("/="),
-            word("%="),
-            word("&="),
-            word("|="),
-            word("^="),
-            word("<<="),
-            word("??="),
-            ARROW,
-        ];
+        use state::{ANGLE, ARM, DO, ENUM, EXPRESSION, TYPE};
         const DO_WORD: Code = word("do");
         const ENUM_WORD: Code = word("enum");
         const INTERFACE: Code = word("interface");
@@ -427,11 +436,20 @@ impl Rules for CSharpRules {
         const RETURN: Code = word("return");
         const THROW: Code = word("throw");
         let frame = cx.frame();
-        if frame.body != Body::Statements {
-            return None;
-        }
         let state = frame.note.unwrap_or(0);
         let code = cx.tokens[cx.at].code;
+        match frame.body {
+            Body::Statements => {}
+            Body::Opaque => return None,
+            Body::Elements => {
+                return Some(match code {
+                    ARROW => state | ARM,
+                    LESS => state.saturating_add(ANGLE),
+                    GREATER if state >= ANGLE => state - ANGLE,
+                    _ => state,
+                });
+            }
+        }
         let state = match code {
             SEMICOLON => state & !EXPRESSION,
             DO_WORD => state | DO,
@@ -444,7 +462,7 @@ impl Rules for CSharpRules {
             // Among members it hides what is inherited.
             NEW if in_type(cx) => state,
             NEW | RETURN | THROW => state | EXPRESSION,
-            _ if ASSIGNMENTS.contains(&code) => state | EXPRESSION,
+            _ if ASSIGNS[code as usize] => state | EXPRESSION,
             _ => state,
         };
         Some(state)
@@ -454,7 +472,11 @@ impl Rules for CSharpRules {
         const ELSE: Code = word("else");
         const CATCH: Code = word("catch");
         const FINALLY: Code = word("finally");
-        let code = cx.tokens[cx.at].code;
+        let code = match cx.tokens[cx.at].code {
+            // A conditional inside the unit: it may be the last of it, as what it holds would be.
+            ENDIF_LINE => cx.previous().unwrap_or(ENDIF_LINE),
+            code => code,
+        };
         match code {
             SEMICOLON if cx.frame().unit == Some(cx.at) => return End::Before,
             SEMICOLON => {}
@@ -480,6 +502,16 @@ impl Rules for CSharpRules {
         }
     }
 
+    /// In the arms of a switch, a comma may stand in a pattern's type or between type arguments.
+    fn separates(&self, cx: &Context) -> bool {
+        let frame = cx.frame();
+        if frame.open.and_then(|i| i.checked_sub(1)).and_then(|i| cx.code(i)) != Some(SWITCH) {
+            return true;
+        }
+        let state = frame.note.unwrap_or(0);
+        state & state::ARM != 0 && !(state >= state::ANGLE && in_type_arguments(cx))
+    }
+
     fn directive(&self, cx: &Context) -> Option<Directive> {
         match cx.tokens[cx.at].code {
             IF_LINE => Some(Directive::Open),
@@ -499,6 +531,24 @@ impl Rules for CSharpRules {
             _ => 0,
         }
     }
+}
+
+/// Do the tokens behind the comma at hand go on as type arguments do, up to their `>` and what may follow it?
+fn in_type_arguments(cx: &Context) -> bool {
+    /// Longer lists of type arguments than this are taken for comparisons.
+    const LONGEST: usize = 64;
+    let mut depth = 0usize;
+    for i in cx.at + 1..cx.at + LONGEST {
+        match cx.code(i) {
+            Some(LESS) => depth += 1,
+            Some(GREATER) if depth > 0 => depth -= 1,
+            Some(GREATER) => return matches!(cx.code(i + 1), Some(OPEN_PAREN | DOT | OPEN_BRACE | COMMA | GREATER | CLOSE_BRACE)),
+            Some(IDENTIFIER | DOT | COMMA | OPEN_BRACKET | CLOSE_BRACKET | OPEN_PAREN | CLOSE_PAREN) => {}
+            Some(code) if code == word("?") || code == word("::") || code == word("*") => {}
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// `[assembly: …]` belongs to nothing that follows it.
@@ -565,16 +615,20 @@ const REACH: usize = 64;
 
 /// Does it start with a test's attribute? `[Fact]` and `[Theory]` have kinds of their own in many projects.
 fn is_test(src: &[u8], tokens: &[Token]) -> bool {
-    if tokens.first().is_none_or(|t| t.code != OPEN_BRACKET) {
-        return false;
-    }
     let tokens = &tokens[..tokens.len().min(REACH)];
+    let tokens = match tokens.first() {
+        Some(first) if first.code == OPEN_BRACKET => tokens,
+        // `#if …` above the attributes.
+        Some(first) if first.code == IF_LINE => &tokens[tokens.partition_point(|token| token.line == first.line)..],
+        _ => return false,
+    };
     let mut depth = 0usize;
     for (i, token) in tokens.iter().enumerate() {
         match token.code {
             OPEN_BRACKET if depth == 0 => depth = 1,
             OPEN_BRACKET | OPEN_PAREN | OPEN_BRACE => depth += 1,
             CLOSE_BRACKET | CLOSE_PAREN | CLOSE_BRACE => depth = depth.saturating_sub(1),
+            ENDIF_LINE => {}
             _ if depth == 0 => return false,
             // The last part of the attribute's name.
             IDENTIFIER if depth == 1 && tokens.get(i + 1).is_none_or(|next| next.code != DOT) => {
@@ -588,4 +642,168 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lexed(src: &str) -> Lexed {
+        let mut out = Lexed::default();
+        lex(src.as_bytes(), &mut out);
+        units(src.as_bytes(), &mut out);
+        out
+    }
+
+    fn tokens(src: &str) -> Vec<&str> {
+        lexed(src).tokens.iter().map(|t| &src[t.start as usize..t.end as usize]).collect()
+    }
+
+    /// The texts of the units, outer before inner, with what they are.
+    fn pieces(src: &str) -> Vec<(&str, u8)> {
+        let out = lexed(src);
+        let piece = |unit: &Unit| {
+            let (first, last) = (out.tokens[unit.start as usize], out.tokens[unit.end as usize - 1]);
+            (&src[first.start as usize..last.end as usize], unit.flags)
+        };
+        out.units.iter().map(piece).collect()
+    }
+
+    fn texts(src: &str) -> Vec<&str> {
+        pieces(src).into_iter().map(|(text, _)| text).collect()
+    }
+
+    #[test]
+    fn a_string_of_any_kind_is_one_token() {
+        for string in [
+            r#""a \" b""#,
+            r#"@"a "" \""#,
+            r#"$"a {b} {{c}} {d:hh':'mm}""#,
+            r#"$"a {f(x ? "}" : $"{y}")} b""#,
+            r#"$@"a "" \{x}""#,
+            r#"@$"{x["k"]}""#,
+            r#"$"{'"'}{x /* " */}""#,
+            "\"\"\"a \"\" b\"\"\"",
+            "$$\"\"\"a {b} {{c}} {{{d}}} \"\"\"",
+            "\"a\"u8",
+            r#"$"{a::B.c}""#,
+        ] {
+            let src = format!("x({string});");
+            assert_eq!(tokens(&src), ["x", "(", string, ")", ";"]);
+        }
+    }
+
+    #[test]
+    fn an_open_string_costs_one_line() {
+        assert_eq!(tokens("a = \"b;\nc = $\"d;\ne"), ["a", "=", "\"b;", "c", "=", "$\"d;", "e"]);
+    }
+
+    #[test]
+    fn a_number_takes_a_dot_only_before_a_digit() {
+        assert_eq!(tokens("1.5e-3f + 1..2 + 0xE+1"), ["1.5e-3f", "+", "1", "..", "2", "+", "0xE", "+", "1"]);
+    }
+
+    #[test]
+    fn lines_for_the_compiler_are_no_tokens_but_conditionals_are() {
+        let src = "#region it's\n# if A\n#pragma warning disable\nx\n#endif";
+        assert_eq!(tokens(src), ["# if", "A", "x", "#endif"]);
+    }
+
+    #[test]
+    fn shifts_are_read_as_the_ends_of_type_arguments_are() {
+        assert_eq!(tokens("a >>= b>>c"), ["a", ">", ">=", "b", ">", ">", "c"]);
+    }
+
+    #[test]
+    fn a_property_has_its_accessors_and_its_value() {
+        let property = "int A { get; set; } = new B { C = 1 };";
+        assert_eq!(texts(&format!("class D {{ {property} int E => 1; }}"))[1..], [property, "get;", "set;", "int E => 1;"]);
+    }
+
+    #[test]
+    fn braces_of_an_expression_hold_no_units_but_blocks_do() {
+        let src = "x = new A { B = y => { f(); } }; if (a is { B: 1 }) { g(); }";
+        let expected =
+            ["x = new A { B = y => { f(); } };", "f();", "if (a is { B: 1 }) { g(); }", "g();"];
+        assert_eq!(texts(src), expected);
+    }
+
+    #[test]
+    fn an_arm_of_a_switch_is_a_unit_with_its_type_arguments() {
+        let src = "return a switch { D<int, B> d => d, 1 => new D<int, B>(), _ => x < y, };";
+        assert_eq!(texts(src)[1..], ["D<int, B> d => d", "1 => new D<int, B>()", "_ => x < y"]);
+    }
+
+    #[test]
+    fn a_statement_ends_with_its_last_branch() {
+        for src in [
+            "if (a) b(); else if (c) { d(); } else e();",
+            "try { a(); } catch (B) when (c) { } finally { }",
+            "do { a(); } while (b);",
+            "do a(); while (b);",
+            "if (a)\n#if B\nb();\n#else\nc();\n#endif",
+        ] {
+            assert_eq!(texts(&format!("{src} f();")).first(), Some(&src));
+        }
+    }
+
+    #[test]
+    fn a_conditional_is_a_unit_of_units_and_each_alternative_too() {
+        let src = "#if A\na();\n#elif B || C\nb();\n#else\nc();\n#endif\nd();";
+        let expected = [
+            &src[..src.len() - 5],
+            "a();",
+            "#elif B || C\nb();\n#else\nc();",
+            "b();",
+            "#else\nc();",
+            "c();",
+            "d();",
+        ];
+        assert_eq!(texts(src), expected);
+    }
+
+    #[test]
+    fn a_conditional_attribute_belongs_to_the_member() {
+        let src = "class A {\n#if X\n[B]\n#endif\nvoid C() { } }";
+        assert_eq!(texts(src)[1..], ["#if X\n[B]\n#endif\nvoid C() { }"]);
+    }
+
+    #[test]
+    fn imports_and_tests_are_told_by_their_first_words() {
+        let flags = |src: &'static str| pieces(src)[0].1;
+        for src in ["using A.B;", "using static A;", "using A = B;", "global using A;", "namespace A;", "extern alias a;"] {
+            assert_eq!(flags(src), Unit::IMPORT, "{src}");
+        }
+        for src in ["using (a) { }", "using var a = b;", "using A a = b;", "namespace A { }", "[Obsolete(\"Test\")] void A() { }"] {
+            assert_eq!(flags(src), 0, "{src}");
+        }
+        for src in ["[Test] void A() { }", "[A.TestCase(1)] void A() { }", "[B, Fact] void A() { }", "[B(1)][TheoryAttribute] void A() { }"] {
+            assert_eq!(flags(src), Unit::TEST, "{src}");
+        }
+    }
+
+    #[test]
+    fn any_prefix_of_any_file_is_read() {
+        let src = "\u{FEFF}#if A\nusing B;[assembly: C]\n#else\nclass @class<T> where T : new() { int d = 1.0e-1; char e = '\\''; \
+            string f => $@\"g{h[\"i\"]:j}{{\" + $$\"\"\"{{k}}\"\"\" + @\"l\"\"\"; void M() { switch (n) { case O { P: 1 }: goto default; \
+            default: q(delegate (int r) { return s switch { < 1 => t, _ => u }; }); break; } } } // é\n#endif\n/* v */ enum W { X = 1 }";
+        for end in 0..=src.len() {
+            let mut out = Lexed::default();
+            lex(&src.as_bytes()[..end], &mut out);
+            units(&src.as_bytes()[..end], &mut out);
+            assert!(out.tokens.windows(2).all(|pair| pair[0].end <= pair[1].start), "{end}");
+            assert!(out.tokens.iter().all(|t| t.start < t.end && t.end as usize <= end), "{end}");
+            assert!(out.units.iter().all(|unit| unit.start < unit.end && unit.end as usize <= out.tokens.len()), "{end}");
+        }
+    }
+
+    /// Without the bounds that this checks, it would run for minutes.
+    #[test]
+    fn hostile_text_takes_no_more_than_linear_time() {
+        const N: usize = 100_000;
+        for (a, b) in [("(", "]"), ("{", ")"), ("$\"{", ""), ("$", ""), ("@\"", "\""), ("[", "}"), ("#if A\n(", "#endif\n"), ("(", "\n#else\n")] {
+            let src = a.repeat(N) + &b.repeat(N);
+            lexed(&src);
+        }
+    }
 }

@@ -389,3 +389,141 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lexed(src: &str) -> Lexed {
+        let mut out = Lexed::default();
+        lex(src.as_bytes(), &mut out);
+        units(src.as_bytes(), &mut out);
+        out
+    }
+
+    fn tokens(src: &str) -> Vec<&str> {
+        lexed(src).tokens.iter().map(|t| &src[t.start as usize..t.end as usize]).collect()
+    }
+
+    /// The texts of the units, outer before inner, with what they are.
+    fn pieces(src: &str) -> Vec<(&str, u8)> {
+        let out = lexed(src);
+        let piece = |unit: &Unit| {
+            let (first, last) = (out.tokens[unit.start as usize], out.tokens[unit.end as usize - 1]);
+            (&src[first.start as usize..last.end as usize], unit.flags)
+        };
+        out.units.iter().map(piece).collect()
+    }
+
+    fn texts(src: &str) -> Vec<&str> {
+        pieces(src).into_iter().map(|(text, _)| text).collect()
+    }
+
+    #[test]
+    fn a_text_block_is_one_token() {
+        for string in ["\"\"\"\n a \"b\" \\\"\"\" c\"\"\"", "\"a \\\" b\"", "\"\"", "'\\''"] {
+            let src = format!("x({string});");
+            assert_eq!(tokens(&src), ["x", "(", string, ")", ";"]);
+        }
+    }
+
+    #[test]
+    fn an_open_string_costs_one_line() {
+        assert_eq!(tokens("a = \"b;\nc"), ["a", "=", "\"b;", "c"]);
+    }
+
+    #[test]
+    fn words_and_marks_are_read_as_the_language_does() {
+        assert_eq!(tokens("a$b >>>= c"), ["a$b", ">", ">", ">=", "c"]);
+        assert_eq!(tokens("@interface A @interfaces"), ["@interface", "A", "@", "interfaces"]);
+        assert_eq!(tokens("non-sealed non-sealeds"), ["non-sealed", "non", "-", "sealeds"]);
+        assert_eq!(tokens("0x1.8p-1 1e+3f .5 1L"), ["0x1.8p-1", "1e+3f", ".5", "1L"]);
+    }
+
+    #[test]
+    fn a_statement_ends_with_its_last_branch() {
+        for src in [
+            "if (a) b(); else if (c) { d(); } else e();",
+            "try (A a = b()) { c(); } catch (D d) { } finally { }",
+            "do { a(); } while (b);",
+            "do a(); while (b);",
+            "a: for (;;) { break a; }",
+            "return switch (a) { default -> b; };",
+            "a = new B() { void c() { } };",
+            "a = b -> { c(); };",
+            "int[] a = {1, 2}, b = new int[] {3};",
+            "new A() { }.b();",
+        ] {
+            assert_eq!(texts(&format!("{src} f();")).first(), Some(&src));
+            assert_eq!(texts(&format!("{src} f();")).last(), Some(&"f();"));
+        }
+    }
+
+    #[test]
+    fn blocks_in_expressions_hold_units_and_data_does_not() {
+        let src = "f(a -> { b(); }, new C() { int d; }, new int[][] {{1}, {2}});";
+        assert_eq!(texts(src)[1..], ["b();", "int d;"]);
+    }
+
+    #[test]
+    fn an_enum_has_constants_and_then_members() {
+        let src = "enum A { @B(1) C(2) { int d; }, E, F, ; int g, h; A(int i) { } }";
+        assert_eq!(texts(src)[1..], ["@B(1) C(2) { int d; }", "int d;", "E", "F", "int g, h;", "A(int i) { }"]);
+    }
+
+    #[test]
+    fn labels_with_one_body_are_one_clause() {
+        let src = "switch (a) { case 1: case 2: b(); break; default: c(); }";
+        assert_eq!(texts(src)[1..], ["case 1: case 2: b(); break;", "b();", "break;", "default: c();", "c();"]);
+    }
+
+    #[test]
+    fn a_rule_with_an_arrow_is_a_unit() {
+        let src = "switch (a) { case 1, 2 -> b ? c : d; case E e -> { f(); } default -> throw g; }";
+        assert_eq!(texts(src)[1..], ["case 1, 2 -> b ? c : d;", "case E e -> { f(); }", "f();", "default -> throw g;"]);
+    }
+
+    #[test]
+    fn an_annotation_belongs_to_the_member() {
+        let src = "@interface A { @B({1, 2}) int[] b() default {1}; @C default void d() { } }";
+        assert_eq!(texts(src)[1..], ["@B({1, 2}) int[] b() default {1};", "@C default void d() { }"]);
+    }
+
+    #[test]
+    fn imports_and_tests_are_told_by_their_first_words() {
+        let flags = |src: &'static str| pieces(src)[0].1;
+        for src in ["package a.b;", "import static a.B.*;", "open module a { requires b; }"] {
+            assert_eq!(flags(src), Unit::IMPORT, "{src}");
+        }
+        for src in ["@Test void a() { }", "@A(b = 1) @org.junit.jupiter.api.Test void a() { }", "public class A extends TestCase { }"] {
+            assert_eq!(flags(src), Unit::TEST, "{src}");
+        }
+        for src in ["@Override public void a() { }", "module.b();", "@A(Test.class) void a() { }"] {
+            assert_eq!(flags(src), 0, "{src}");
+        }
+    }
+
+    #[test]
+    fn any_prefix_of_any_file_is_read() {
+        let src = "\u{FEFF}package a; @interface B { } enum C { D { }, E; int f = 0x1p-1; } record G<H>(int i) { \
+            non-sealed J k = \"\"\" l \\\" \"\"\"; char m = '\\''; void n() { switch (o) { case 1: default: p(q -> { }); } \
+            do r(); while (s[0] >>> 1 == t::u); } } // é\n/* v */ @Test(w = {1}) class X extends Y { }";
+        for end in 0..=src.len() {
+            let mut out = Lexed::default();
+            lex(&src.as_bytes()[..end], &mut out);
+            units(&src.as_bytes()[..end], &mut out);
+            assert!(out.tokens.windows(2).all(|pair| pair[0].end <= pair[1].start), "{end}");
+            assert!(out.tokens.iter().all(|t| t.start < t.end && t.end as usize <= end), "{end}");
+            assert!(out.units.iter().all(|unit| unit.start < unit.end && unit.end as usize <= out.tokens.len()), "{end}");
+        }
+    }
+
+    /// Without the bounds that this checks, it would run for minutes.
+    #[test]
+    fn hostile_text_takes_no_more_than_linear_time() {
+        const N: usize = 100_000;
+        for (a, b) in [("(", "]"), ("{", ")"), ("[", "}"), ("case (", ""), ("@a(", ""), ("\"\"\"", "\\")] {
+            lexed(&(a.repeat(N) + &b.repeat(N)));
+        }
+    }
+}

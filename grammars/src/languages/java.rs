@@ -173,6 +173,8 @@ mod state {
     pub const CONSTANT: usize = 8;
     /// An enum: what its braces hold begins with constants.
     pub const ENUM: usize = 16;
+    /// The package line, with or without annotations before it.
+    pub const PACKAGE: usize = 32;
 }
 
 fn noted(cx: &Context, bit: usize) -> bool {
@@ -216,6 +218,7 @@ impl Rules for JavaRules {
 
     fn note(&self, cx: &Context) -> Option<usize> {
         use state::{CONSTANT, DO, ENUM, EXPRESSION, NAMED};
+        const PACKAGE: Code = word("package");
         const DO_WORD: Code = word("do");
         const WHILE: Code = word("while");
         const ENUM_WORD: Code = word("enum");
@@ -241,6 +244,7 @@ impl Rules for JavaRules {
             DO_WORD => state | DO | NAMED,
             WHILE => (state & !DO) | NAMED,
             ENUM_WORD => state | ENUM | NAMED,
+            PACKAGE => state | state::PACKAGE | NAMED,
             ASSIGN | RETURN | THROW | NEW => state | EXPRESSION | NAMED,
             // `case A -> {`: the block ends the rule.
             ARROW if matches!(cx.head(), Some(CASE | DEFAULT)) && cx.next() == Some(OPEN_BRACE) => state,
@@ -293,9 +297,9 @@ impl Rules for JavaRules {
 
     fn flags(&self, cx: &Context, start: usize, end: usize) -> u8 {
         const IMPORT: Code = word("import");
-        const PACKAGE: Code = word("package");
         match cx.code(start) {
-            Some(IMPORT | PACKAGE) => Unit::IMPORT,
+            Some(IMPORT) => Unit::IMPORT,
+            _ if noted(cx, state::PACKAGE) => Unit::IMPORT,
             Some(IDENTIFIER) if cx.frames.len() == 1 && is_module(cx, start) => Unit::IMPORT,
             _ if is_test(cx.src, &cx.tokens[start..end]) => Unit::TEST,
             _ => 0,
@@ -492,7 +496,7 @@ mod tests {
     #[test]
     fn imports_and_tests_are_told_by_their_first_words() {
         let flags = |src: &'static str| pieces(src)[0].1;
-        for src in ["package a.b;", "import static a.B.*;", "open module a { requires b; }"] {
+        for src in ["package a.b;", "@A(1) package a;", "import static a.B.*;", "open module a { requires b; }"] {
             assert_eq!(flags(src), Unit::IMPORT, "{src}");
         }
         for src in ["@Test void a() { }", "@A(b = 1) @org.junit.jupiter.api.Test void a() { }", "public class A extends TestCase { }"] {

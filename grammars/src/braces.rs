@@ -48,8 +48,28 @@ pub struct Frame {
     pub case: bool,
     /// The body that the last bracket pair closed in this unit had, if any.
     pub closed: Option<Body>,
-    /// A token that the rules noted in this frame (for example the `func` whose body is to come).
+    /// The opening bracket of that pair.
+    pub pair: Option<usize>,
+    /// A token that the rules noted in this frame (for example the `func` whose body is to come),
+    /// or whatever else they have to remember of the unit at hand.
     pub note: Option<usize>,
+    /// What follows this conditional directive: closed by the next one, or by any bracket around it.
+    directive: Option<Directive>,
+    /// The unit at hand is this conditional directive, and its line has not ended yet.
+    condition: Option<Directive>,
+    /// How many conditionals are open inside the unit at hand: they are part of it, and so is what closes them.
+    inner: u32,
+}
+
+/// A line that makes what follows conditional (`#if`), whole units at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Directive {
+    /// `#if`: a unit through its [`Directive::Close`], whose contents are a list.
+    Open,
+    /// `#else`, `#elif`: the last unit of that list, with a list of its own.
+    Other,
+    /// `#endif`
+    Close,
 }
 
 /// What the rules may look at: the source, its tokens, the brackets that are open, the token at hand.
@@ -121,6 +141,22 @@ pub trait Rules {
         false
     }
 
+    /// Does this comma stand between two units of [`Body::Elements`]?
+    fn separates(&self, _cx: &Context) -> bool {
+        true
+    }
+
+    /// Does the clause at hand have another label after this colon (`case 1: case 2:` in the languages
+    /// where that is one clause)?
+    fn joins(&self, _cx: &Context) -> bool {
+        false
+    }
+
+    /// Is this token the first of a conditional directive?
+    fn directive(&self, _cx: &Context) -> Option<Directive> {
+        None
+    }
+
     /// Asked at each token that stands directly in a list: what the frame should note from here on.
     fn note(&self, cx: &Context) -> Option<usize> {
         cx.frame().note
@@ -130,10 +166,23 @@ pub trait Rules {
     fn flags(&self, cx: &Context, start: usize, end: usize) -> u8;
 }
 
+/// How many open brackets a `)` or `]` may leave open by closing one further out: more is no typing mistake.
+const MAX_REACH: usize = 256;
+
 /// Reads the units of `lexed.tokens` into `lexed.units`.
 pub fn units(rules: &impl Rules, src: &[u8], lexed: &mut Lexed) {
     let Lexed { tokens, units, marks, .. } = lexed;
-    let mut reader = Reader { rules, src, tokens, marks, units, frames: Vec::with_capacity(32), n_lists: 0 };
+    let mut reader = Reader {
+        rules,
+        src,
+        tokens,
+        marks,
+        units,
+        frames: Vec::with_capacity(32),
+        n_lists: 0,
+        n_directives: 0,
+        n_braces: 0,
+    };
     reader.push(None, Body::Statements, false);
     for at in 0..tokens.len() {
         reader.token(at);
@@ -153,6 +202,10 @@ struct Reader<'a, R> {
     units: &'a mut Vec<Unit>,
     frames: Vec<Frame>,
     n_lists: u32,
+    /// How many of the frames are those of directives.
+    n_directives: usize,
+    /// How many of the frames are those of braces.
+    n_braces: usize,
 }
 
 impl<R: Rules> Reader<'_, R> {
@@ -174,14 +227,23 @@ impl<R: Rules> Reader<'_, R> {
             list,
             case: false,
             closed: None,
+            pair: None,
             note: None,
+            directive: None,
+            condition: None,
+            inner: 0,
         });
     }
 
     /// Closes the innermost frame before the token `end`.
     fn pop(&mut self, end: usize) {
         self.end_unit(end);
-        self.frames.pop();
+        let Some(frame) = self.frames.pop() else { return };
+        if frame.directive.is_some() {
+            self.n_directives -= 1;
+        } else if frame.open.is_some_and(|i| self.tokens[i].code == OPEN_BRACE) {
+            self.n_braces -= 1;
+        }
     }
 
     fn top(&mut self) -> &mut Frame {
@@ -194,7 +256,10 @@ impl<R: Rules> Reader<'_, R> {
         frame.unit = Some(at);
         frame.slot = slot;
         frame.closed = None;
+        frame.pair = None;
         frame.note = None;
+        frame.condition = None;
+        frame.inner = 0;
         let list = frame.list;
         self.units.push(Unit { start: at as u32, end: 0, list, flags: 0 });
     }
@@ -217,6 +282,7 @@ impl<R: Rules> Reader<'_, R> {
                 self.enter(at);
                 let body = self.rules.opens(&self.context(at));
                 self.push(Some(at), body, false);
+                self.n_braces += usize::from(code == OPEN_BRACE);
             }
             CLOSE_BRACE | CLOSE_PAREN | CLOSE_BRACKET => self.close(at, code),
             _ => self.plain(at, code),
@@ -225,21 +291,26 @@ impl<R: Rules> Reader<'_, R> {
 
     /// Before the token `at` is read: starts a unit if the frame holds units and none is open.
     fn enter(&mut self, at: usize) {
-        let frame = *self.top();
+        let frame = self.top();
         if frame.body != Body::Opaque && frame.unit.is_none() {
             self.start_unit(at);
         }
     }
 
     fn plain(&mut self, at: usize, code: Code) {
-        let frame = *self.top();
-        match frame.body {
+        if let Some(directive) = self.rules.directive(&self.context(at))
+            && self.conditional(at, directive)
+        {
+            return;
+        }
+        let Frame { body, unit, clause, case, .. } = *self.top();
+        match body {
             Body::Opaque => {
                 let note = self.rules.note(&self.context(at));
                 self.top().note = note;
             }
             Body::Elements => {
-                if code == COMMA {
+                if code == COMMA && self.rules.separates(&self.context(at)) {
                     self.end_unit(at);
                 } else {
                     self.enter(at);
@@ -248,8 +319,8 @@ impl<R: Rules> Reader<'_, R> {
                 }
             }
             Body::Statements => {
-                if frame.unit.is_none() && self.rules.clause(&self.context(at)) {
-                    if frame.clause {
+                if unit.is_none() && self.rules.clause(&self.context(at)) {
+                    if clause {
                         self.pop(at);
                         self.end_unit(at);
                     }
@@ -257,7 +328,10 @@ impl<R: Rules> Reader<'_, R> {
                     self.top().case = true;
                     return;
                 }
-                if code == COLON && frame.case {
+                if code == COLON && case {
+                    if self.rules.joins(&self.context(at)) {
+                        return;
+                    }
                     self.top().case = false;
                     self.push(Some(at), Body::Statements, true);
                     return;
@@ -270,10 +344,72 @@ impl<R: Rules> Reader<'_, R> {
         }
     }
 
+    /// Reads the first token of a directive, unless it is part of the unit at hand.
+    fn conditional(&mut self, at: usize, directive: Directive) -> bool {
+        let frame = self.top();
+        let between = frame.body == Body::Statements && frame.unit.is_none();
+        match directive {
+            Directive::Open if between => {}
+            Directive::Open => {
+                frame.inner += 1;
+                return false;
+            }
+            Directive::Other if frame.inner > 0 => return false,
+            Directive::Close if frame.inner > 0 => {
+                frame.inner -= 1;
+                return false;
+            }
+            Directive::Other | Directive::Close => {
+                // Alternatives nest: each is the last unit of the one before it.
+                let opener = |frame: &Frame| match directive {
+                    Directive::Close => frame.directive == Some(Directive::Open),
+                    _ => frame.directive.is_some(),
+                };
+                if self.n_directives == 0 {
+                    return false; // nothing to close, and looking for it every time would take quadratic time
+                }
+                let Some(found) = self.frames.iter().rposition(opener) else { return false };
+                let innermost = self.frames[found + 1..].iter().all(|frame| frame.directive.is_none());
+                while self.frames.len() > found + 1 {
+                    self.pop(at);
+                }
+                if innermost && self.top().unit.is_some() {
+                    // What is not whole by now goes on behind the directive: attributes, or half a statement.
+                    self.top().unit = None;
+                    self.pop(at);
+                    self.top().inner = u32::from(directive == Directive::Other);
+                    return false;
+                }
+                if directive == Directive::Close {
+                    self.pop(at);
+                    self.end_unit(at + 1);
+                    return true;
+                }
+                self.end_unit(at);
+            }
+        }
+        self.start_unit(at);
+        self.top().condition = Some(directive);
+        self.after(at);
+        true
+    }
+
     /// Asks whether the unit at hand ends with the token `at`.
     fn after(&mut self, at: usize) {
         if self.top().unit.is_none() {
             return;
+        }
+        if let Some(directive) = self.top().condition {
+            if self.context(at).line_ends() {
+                self.top().condition = None;
+                self.push(Some(at), Body::Statements, false);
+                self.top().directive = Some(directive);
+                self.n_directives += 1;
+            }
+            return;
+        }
+        if self.top().inner > 0 {
+            return; // no unit ends in one branch of a conditional that it holds
         }
         match self.rules.ends(&self.context(at)) {
             End::Not => {}
@@ -294,11 +430,18 @@ impl<R: Rules> Reader<'_, R> {
             _ => OPEN_BRACKET,
         };
         // A brace closes whatever was left open inside it; other brackets never close a brace.
-        let found = self.frames.iter().rposition(|frame| match frame.open {
-            _ if frame.clause => false,
+        let is_match = |frame: &Frame| match frame.open {
+            _ if frame.clause || frame.directive.is_some() => false,
             Some(i) => self.tokens[i].code == open || (open != OPEN_BRACE && self.tokens[i].code == OPEN_BRACE),
             None => true,
-        });
+        };
+        // Looked for in vain again and again, an opening bracket would take quadratic time.
+        let nearest = match open {
+            OPEN_BRACE if self.n_braces == 0 => return,
+            OPEN_BRACE => 0,
+            _ => self.frames.len().saturating_sub(MAX_REACH),
+        };
+        let found = self.frames[nearest..].iter().rposition(is_match).map(|i| nearest + i);
         let Some(found) = found else { return };
         if self.frames[found].open.is_none_or(|i| self.tokens[i].code != open) {
             return; // nothing to close: a stray bracket
@@ -306,10 +449,11 @@ impl<R: Rules> Reader<'_, R> {
         while self.frames.len() > found + 1 {
             self.pop(at);
         }
-        let body = self.top().body;
+        let Frame { body, open: pair, .. } = *self.top();
         self.pop(at);
         let frame = self.top();
         frame.closed = Some(body);
+        frame.pair = pair;
         if frame.body == Body::Statements {
             self.after(at);
         }

@@ -14,6 +14,8 @@ macro_rules! languages {
 
 languages! {
     "go" go: GO;
+    "java" java: JAVA;
+    "c-sharp" c_sharp: C_SHARP;
     "python" python: PYTHON;
     "kotlin" kotlin: KOTLIN;
     "ruby" ruby: RUBY;

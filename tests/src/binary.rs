@@ -1,0 +1,57 @@
+//! The real binary, run as a user would.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// The `dupi-lsp` of this build: beside the test programs, built on first use.
+pub fn path() -> &'static Path {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let test = std::env::current_exe().expect("a running test has a path");
+        let profile = test.ancestors().find(|dir| dir.join("deps").is_dir()).expect("tests live in the target folder");
+        let path = profile.join("dupi-lsp").with_extension(std::env::consts::EXE_EXTENSION);
+        let release = profile.file_name() == Some(OsStr::new("release"));
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "-p", "dupi-lsp"]).args(release.then_some("--release"));
+        let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo runs");
+        assert!(built.success() && path.is_file(), "no binary at {}", path.display());
+        path
+    })
+}
+
+/// What a run has shown.
+pub struct Run {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Run {
+    fn new(output: Output) -> Run {
+        Run {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).expect("output is UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("output is UTF-8"),
+        }
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
+    }
+}
+
+/// Runs the binary in `folder`.
+pub fn run(folder: &Path, arguments: &[&str]) -> Run {
+    let output = Command::new(path()).args(arguments).current_dir(folder).output().expect("the binary runs");
+    Run::new(output)
+}
+
+/// Runs `--check --format json` with more `arguments` on a folder.
+pub fn check_json(folder: &Path, arguments: &[&str]) -> serde_json::Value {
+    let arguments = [&["--check", "--format", "json"][..], arguments].concat();
+    let run = run(folder, &arguments);
+    assert!(run.code <= 1, "exit {}: {}", run.code, run.stderr);
+    run.json()
+}

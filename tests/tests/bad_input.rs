@@ -1,0 +1,162 @@
+//! What must not hurt it: every file here is skipped with its reason or read in bounded time; nothing panics, hangs or overflows.
+
+use std::time::Duration;
+
+use dupi_tests::binary::{check_json, run};
+use dupi_tests::workspace::Workspace;
+
+/// What a run must stay under. Not a measure of speed: a hang or a quadratic step takes far longer.
+const HANG: Duration = Duration::from_secs(120);
+
+fn reasons(report: &serde_json::Value) -> Vec<(String, String)> {
+    let skipped = report["scanned"]["skipped"].as_array().expect("a list");
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    skipped.iter().map(|skip| (text(&skip["path"]), text(&skip["reason"]))).collect()
+}
+
+/// One good file, so that something is scanned.
+fn workspace() -> Workspace {
+    Workspace::new("//- good.py\nx = 1\n")
+}
+
+#[test]
+fn what_is_no_source_text_is_skipped_with_its_reason() {
+    let workspace = workspace();
+    workspace.write("binary.py", b"\x7fELF\0\0\0");
+    workspace.write("nul.go", b"package a\0\n");
+    workspace.write("latin1.c", b"/* caf\xe9 */ int x;\n");
+    workspace.write("empty.rs", b"");
+    workspace.write("blank.rs", b" \n\n\t\n");
+    workspace.write("oneline.js", b"var a=1;".repeat(5 * 1024 * 1024 / 8));
+    workspace.write("small-oneline.js", b"var a=1;".repeat(2_000));
+    let report = check_json(workspace.path(), &[]);
+    let expected = [
+        ("binary.py", "binary"),
+        ("blank.rs", "empty"),
+        ("empty.rs", "empty"),
+        ("latin1.c", "not UTF-8"),
+        ("nul.go", "binary"),
+        ("oneline.js", "too large"),
+        ("small-oneline.js", "minified"),
+    ];
+    assert_eq!(reasons(&report), expected.map(|(path, reason)| (path.to_owned(), reason.to_owned())));
+    assert_eq!(report["scanned"]["files"], 1);
+}
+
+/// Extensions of all languages.
+const EXTENSIONS: [&str; 18] = [
+    "go", "rs", "java", "c", "cpp", "cs", "js", "jsx", "ts", "tsx", "py", "kt", "rb", "php", "swift", "scala", "sh", "lua",
+];
+
+#[test]
+fn nesting_without_end_overflows_no_stack() {
+    let workspace = workspace();
+    for extension in EXTENSIONS {
+        for (name, open, close) in [("round", "(", ")"), ("curly", "{", "}"), ("square", "[", "]"), ("open", "({[", "")] {
+            let text = format!("{}\n{}", open.repeat(100_000), close.repeat(100_000));
+            // Not so wide that it passes for minified.
+            let text: String = text.as_bytes().chunks(200).map(|part| format!("{}\n", String::from_utf8_lossy(part))).collect();
+            workspace.write(&format!("{name}.{extension}"), text);
+        }
+        let blocks = "if (a) {\n".repeat(100_000) + &"}\n".repeat(100_000);
+        workspace.write(&format!("blocks.{extension}"), blocks);
+        workspace.write(&format!("templates.{extension}"), "f(`${\n".repeat(50_000));
+        workspace.write(&format!("comments.{extension}"), "/* (* {- \n".repeat(50_000));
+        workspace.write(&format!("tags.{extension}"), "<a b={<c>\n".repeat(50_000));
+    }
+    bounded(&workspace);
+}
+
+#[test]
+fn what_never_ends_ends_with_the_file() {
+    let workspace = workspace();
+    for extension in EXTENSIONS {
+        for (i, start) in
+            ["\"", "'", "`", "/*", "//", "#", "\"\"\"", "'''", "r#\"", "R\"x(", "@\"", "$\"{", "<<EOF\n", "--[[", "=begin\n", "/", "<?php \"", "f\"{", "\\", "\u{FEFF}\"", "#define X \\", "case", "}", ")"]
+                .iter()
+                .enumerate()
+        {
+            workspace.write(&format!("{i}.{extension}"), format!("x = 1\n{start} and so on\nif (y) {{\n"));
+        }
+    }
+    bounded(&workspace);
+}
+
+#[test]
+fn endless_repetition_is_bounded_work() {
+    let workspace = workspace();
+    for extension in ["go", "rs", "c", "js", "py", "java", "cs"] {
+        workspace.write(&format!("lines.{extension}"), "x = f(1, 2);\n".repeat(100_000));
+        let block = if extension == "py" { "if a:\n    b(c)\n    d = e\n" } else { "if (a) {\n b(c);\n d = e;\n}\n" };
+        workspace.write(&format!("blocks.{extension}"), block.repeat(30_000));
+        let alternating: String = (0..30_000).map(|i| if i % 2 == 0 { "a = b;\n" } else { "f(c, d);\n" }).collect();
+        workspace.write(&format!("alternating.{extension}"), alternating);
+        // Thue–Morse: repeats everywhere, no three in a row.
+        let overlapping: String =
+            (0u32..50_000).map(|i| if i.count_ones() % 2 == 0 { "a = b;\n" } else { "f(c, d);\n" }).collect();
+        workspace.write(&format!("overlapping.{extension}"), overlapping);
+    }
+    bounded(&workspace);
+}
+
+fn bounded(workspace: &Workspace) {
+    let start = std::time::Instant::now();
+    for arguments in [&["--check", "--format", "json"][..], &["--check", "--format", "json", "--zone", "code,data,imports,test,generated", "--min-similarity", "0"]] {
+        let run = run(workspace.path(), arguments);
+        assert!(run.code == 0 || run.code == 1, "exit {}: {}", run.code, run.stderr);
+        assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+        assert!(!run.stdout.contains("tokenizer failed"));
+    }
+    assert!(start.elapsed() < HANG, "took {:?}", start.elapsed());
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_loops_and_locked_folders_are_told_and_passed_by() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let workspace = workspace();
+    let root = workspace.path();
+    assert!(std::process::Command::new("mkfifo").arg(root.join("pipe.go")).status().is_ok_and(|status| status.success()));
+    std::fs::create_dir(root.join("folder")).expect("a folder");
+    symlink("..", root.join("folder/loop")).expect("a link");
+    symlink("nowhere.c", root.join("broken.c")).expect("a link");
+    symlink("/etc", root.join("outside")).expect("a link");
+    symlink("good.py", root.join("again.py")).expect("a link");
+    workspace.write("locked/x.go", "package x\n");
+    let locked = root.join("locked");
+    std::fs::set_permissions(&locked, PermissionsExt::from_mode(0)).expect("a mode");
+    let readable = std::fs::read_dir(&locked).is_ok(); // root reads everything
+    let report = check_json(root, &[]);
+    std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o755)).expect("a mode");
+    let found = reasons(&report);
+    let has = |path: &str, reason: &str| found.contains(&(path.to_owned(), reason.to_owned()));
+    assert!(has("pipe.go", "not a regular file"), "{found:?}");
+    assert!(has("broken.c", "symbolic link") && has("again.py", "symbolic link"), "{found:?}");
+    assert!(readable || has("locked", "unreadable"), "{found:?}");
+    assert_eq!(report["scanned"]["files"], 1 + u64::from(readable));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_not_utf8_are_shown_replaced() {
+    use std::os::unix::ffi::OsStrExt;
+    let workspace = workspace();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.py");
+    std::fs::write(workspace.path().join(name), "y = 2\n").expect("a file");
+    let report = check_json(workspace.path(), &[]);
+    assert_eq!(report["scanned"]["files"], 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn names_and_code_cannot_steer_the_terminal() {
+    let workspace = Workspace::new("");
+    let code: String = (0..12).map(|i| format!("    a{i} = b(c, {i}) + '\u{1b}]0;owned\u{7}\u{202e}' if d else e\n    while f: g{i}()\n")).collect();
+    for name in ["a\u{1b}[31m\n.py", "b\u{202e}.py"] {
+        workspace.write(name, format!("def h():\n{code}"));
+    }
+    let run = run(workspace.path(), &["--check", "--skipped"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(!run.stdout.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{:?}", run.stdout);
+    assert!(run.stdout.contains("a\\u{1b}[31m\\u{a}.py"), "{}", run.stdout);
+}

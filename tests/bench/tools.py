@@ -74,6 +74,9 @@ class DupiLsp(Tool):
         self.flags = set(re.findall(r"--[a-z][a-z-]*", asked.stdout + asked.stderr))
         if "--check" not in self.flags:
             raise Missing(f"`{self.binary} --help` does not list --check: give another program with --binary")
+        unknown = [flag for flag, _ in self.EVERYTHING if flag not in self.flags]
+        if self.everything and unknown:
+            self.remarks = (f"without {' and '.join(unknown)}, which its help does not list: NOT everything",)
         said = re.search(r"\d+\.\d+\S*", told.stdout)
         self.version = said[0] if said else "unknown"
 

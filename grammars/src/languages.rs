@@ -14,4 +14,10 @@ macro_rules! languages {
 
 languages! {
     "go" go: GO;
+    "javascript" javascript: JAVASCRIPT;
+    "typescript" typescript: TYPESCRIPT, TSX;
 }
+
+/// What the two share; either may be built without the other.
+#[cfg(any(feature = "javascript", feature = "typescript"))]
+mod ecmascript;

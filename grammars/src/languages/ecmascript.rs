@@ -6,6 +6,8 @@
 
 use std::sync::LazyLock;
 
+#[cfg(feature = "typescript")]
+use crate::Difference;
 use crate::alphabet::{Alphabet, code_of};
 use crate::scan::Scanner;
 use crate::token::{
@@ -593,11 +595,12 @@ impl<'a> Ecmascript<'a> {
             b';' | b'!' => top == Some(Open::Members) && after == b':' && member_starts(last),
             b'(' | b'<' => {
                 let starts = match top {
-                    Some(Open::Members) => member_starts(last) && code != word("new"),
-                    Some(Open::Object) => matches!(last, Some(OPEN_BRACE | COMMA | IDENTIFIER)) || last == Some(word("*")),
+                    Some(Open::Members) => member_starts(last),
+                    Some(Open::Object) => member_starts(last) && last != Some(CLOSE_BRACE),
                     _ => false,
                 };
-                starts && !(INFIX[code as usize] && last == Some(IDENTIFIER))
+                // `new (…): T` is the signature of a constructor far more often than a method.
+                starts && code != word("new") && !(INFIX[code as usize] && last == Some(IDENTIFIER))
             }
             _ => false,
         }
@@ -641,10 +644,20 @@ impl<'a> Ecmascript<'a> {
         match last {
             CLOSE_PAREN if self.closed == Open::SwitchHead => Open::Switch,
             CLOSE_PAREN | IDENTIFIER | STRING | CLOSE_BRACKET | CLOSE_BRACE | OPEN_BRACE | SEMICOLON => Open::Block,
-            COLON if self.open.last() == Some(&Open::Switch) => Open::Block,
+            COLON if self.open.last() == Some(&Open::Switch) || self.after_label() => Open::Block,
             _ if BLOCK_AFTER[last as usize] => Open::Block,
             _ => Open::Object,
         }
+    }
+
+    /// Is the colon before this place that of a label?
+    fn after_label(&self) -> bool {
+        let tokens = &self.s.out.tokens;
+        matches!(self.open.last(), None | Some(Open::Block | Open::Switch))
+            && tokens.len() >= 2
+            && tokens[tokens.len() - 2].code == IDENTIFIER
+            && (tokens.len() == 2
+                || matches!(tokens[tokens.len() - 3].code, OPEN_BRACE | CLOSE_BRACE | SEMICOLON | CLOSE_PAREN | COLON))
     }
 
     fn closing(&mut self, b: u8) {
@@ -756,6 +769,14 @@ pub fn is_test(src: &[u8], tokens: &[Token]) -> bool {
         _ => false,
     }
 }
+
+#[cfg(feature = "typescript")]
+pub static TYPESCRIPT_DIFFERENCES: &[Difference] = &[Difference {
+    name: "keyword in a clause of names",
+    reason: "`default` in `export { default }` is a keyword to the JavaScript grammar and a name to the TypeScript one; \
+             files of both are compared with each other, so the lexer can follow only one",
+    applies: |place| place.inside("export_specifier") || place.inside("import_specifier"),
+}];
 
 /// The comments of a file as the tables name them.
 pub const COMMENTS: &[&str] = &["comment", "html_comment", "hash_bang_line"];

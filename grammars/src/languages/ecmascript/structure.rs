@@ -613,8 +613,7 @@ impl Reader<'_> {
             IDENTIFIER => !is_operator_word(self.text(at)) || self.is(at.wrapping_sub(1), DOT),
             NUMBER | STRING | CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE => true,
             _ if code == word(">") => {
-                // The end of a tag or of type arguments, but not greater-than, which has a blank before it.
-                types || at.checked_sub(1).is_some_and(|i| self.tokens[i].end == self.tokens[at].start)
+                types || self.closes_angle(at)
             }
             _ if code == word("/>") => true,
             _ if code == word("const") => at.checked_sub(1).is_some_and(|i| self.text(i) == b"as"),
@@ -644,6 +643,24 @@ impl Reader<'_> {
             STRING => self.src[self.tokens[at + 1].start as usize] != b'`',
             _ => !CONTINUES[next as usize],
         }
+    }
+
+    /// Is the `>` at `at` the end of a tag or of type arguments, and no operator? Those have a blank before them.
+    fn closes_angle(&self, at: usize) -> bool {
+        /// `>>>` is the longest operator of its kind; nested type arguments rarely close more at once.
+        const MAX_RUN: usize = 8;
+        let mut at = at;
+        for _ in 0..MAX_RUN {
+            let Some(before) = at.checked_sub(1) else { return false };
+            if self.tokens[before].end != self.tokens[at].start {
+                return false;
+            }
+            if self.tokens[before].code != word(">") {
+                return true;
+            }
+            at = before;
+        }
+        true
     }
 
     /// `import a = b.c`

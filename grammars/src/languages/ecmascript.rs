@@ -6,7 +6,6 @@
 
 use std::sync::LazyLock;
 
-#[cfg(feature = "typescript")]
 use crate::Difference;
 use crate::alphabet::{Alphabet, code_of};
 use crate::scan::Scanner;
@@ -585,25 +584,38 @@ impl<'a> Ecmascript<'a> {
         if code == word("interface") || code == word("enum") {
             return blanks == 0 || !is_name(next);
         }
+        if code == word("const") && last == Some(IDENTIFIER) {
+            return false; // `as const`
+        }
         let after = self.s.peek(blanks + 1);
         let members = matches!(top, Some(Open::Members | Open::Object));
         match next {
             b':' if code == word("default") => top != Some(Open::Switch),
-            b':' => code != word("const") || last != Some(IDENTIFIER),
+            b':' => true,
             b'?' => after == b':' || (members && matches!(after, b'(' | b'<')),
             b'=' => top == Some(Open::Members) && after != b'=' && after != b'>' && member_starts(last),
-            b';' | b'!' => top == Some(Open::Members) && after == b':' && member_starts(last),
+            b';' => top == Some(Open::Members) && member_starts(last),
+            b'!' => top == Some(Open::Members) && after == b':' && member_starts(last),
             b'(' | b'<' => {
+                // `new (…): T` is the signature of a constructor far more often than a method.
+                let infix = INFIX[code as usize] && last != Some(OPEN_BRACE);
                 let starts = match top {
-                    Some(Open::Members) => member_starts(last),
-                    Some(Open::Object) => member_starts(last) && last != Some(CLOSE_BRACE),
+                    Some(Open::Members) => member_starts(last) || self.after_line_of_types(),
+                    Some(Open::Object) => (member_starts(last) && last != Some(CLOSE_BRACE)) || self.after_line_of_types(),
                     _ => false,
                 };
-                // `new (…): T` is the signature of a constructor far more often than a method.
-                starts && code != word("new") && !(INFIX[code as usize] && last == Some(IDENTIFIER))
+                starts && code != word("new") && !infix
             }
             _ => false,
         }
+    }
+
+    /// Did the last line end as a member without a semicolon may: `a(): B<C>`?
+    fn after_line_of_types(&self) -> bool {
+        self.s.out.tokens.last().is_some_and(|last| {
+            last.line < self.s.line
+                && (matches!(last.code, CLOSE_PAREN | CLOSE_BRACKET | STRING | NUMBER) || last.code == word(">"))
+        })
     }
 
     fn opening(&mut self, b: u8) {
@@ -770,13 +782,19 @@ pub fn is_test(src: &[u8], tokens: &[Token]) -> bool {
     }
 }
 
-#[cfg(feature = "typescript")]
-pub static TYPESCRIPT_DIFFERENCES: &[Difference] = &[Difference {
-    name: "keyword in a clause of names",
-    reason: "`default` in `export { default }` is a keyword to the JavaScript grammar and a name to the TypeScript one; \
-             files of both are compared with each other, so the lexer can follow only one",
-    applies: |place| place.inside("export_specifier") || place.inside("import_specifier"),
-}];
+pub static DIFFERENCES: &[Difference] = &[
+    Difference {
+        name: "keyword in a clause of names",
+        reason: "`default` in `export { default }` is a keyword to the JavaScript grammar and a name to the TypeScript \
+                 one, other keywords are names to both; files of both are compared, so the lexer can follow only one",
+        applies: |place| place.inside("export_specifier") || place.inside("import_specifier"),
+    },
+    Difference {
+        name: "await of a parenthesis",
+        reason: "the grammars take `await (a ? b : c).d()` for a call of a function named `await`",
+        applies: |place| place.text() == b"await" && place.kinds.starts_with(&["identifier", "call_expression"]),
+    },
+];
 
 /// The comments of a file as the tables name them.
 pub const COMMENTS: &[&str] = &["comment", "html_comment", "hash_bang_line"];

@@ -46,7 +46,7 @@ pub static JAVASCRIPT: Language = Language {
         lex: ecmascript::lex_with_tags,
         units: ecmascript::units,
         alphabet: ecmascript::alphabet,
-        differences: &[],
+        differences: ecmascript::DIFFERENCES,
     }),
     is_test: ecmascript::is_test,
     cache: Cache::new(),

@@ -74,7 +74,7 @@ struct Frame {
     dos: u16,
     /// `?` that wait for their `:`.
     ternaries: u16,
-    /// Open `<` of type arguments, counted in types only.
+    /// Open `<` of type arguments, counted in types and annotations only.
     angles: u16,
     /// Type arguments end here, as looked ahead.
     angle_end: u32,
@@ -383,8 +383,13 @@ impl Reader<'_> {
                 frame.ternaries -= 1;
                 frame.typing = false;
             }
-            COLON => frame.typing = frame.kind != Kind::Members,
-            COMMA => frame.typing = false,
+            COLON if frame.kind != Kind::Members => {
+                frame.typing = true;
+                frame.angles = 0;
+            }
+            COMMA => frame.typing &= frame.angles > 0,
+            _ if frame.typing && code == word("<") => frame.angles = frame.angles.saturating_add(1),
+            _ if frame.typing && code == word(">") => frame.angles = frame.angles.saturating_sub(1),
             _ if code == word("=") || code == word("=>") => frame.typing = false,
             _ if code == word("?") => {
                 let optional = matches!(next, Some(COLON | COMMA | CLOSE_PAREN | SEMICOLON)) || next == Some(word("="));
@@ -406,9 +411,11 @@ impl Reader<'_> {
             let angles = if code == word("<") { frame.angles.saturating_add(1) } else { frame.angles.saturating_sub(1) };
             self.top().angles = angles;
         } else if code == word("<") && at as u32 >= frame.angle_end {
-            // `Map<K, V>`: written without a blank, unlike most comparisons.
-            let close = at.checked_sub(1).is_some_and(|i| self.tokens[i].end == self.tokens[at].start);
-            if let Some(end) = close.then(|| self.type_arguments(at)).flatten() {
+            // `Map<K, V>` is written without a blank, unlike most comparisons; `<K, V>(…) => …` follows no operand.
+            let before = at.wrapping_sub(1);
+            let close = self.tokens.get(before).is_some_and(|t| t.end == self.tokens[at].start);
+            let opens = close || !self.is_operand(before);
+            if let Some(end) = opens.then(|| self.type_arguments(at)).flatten() {
                 self.top().angle_end = end as u32;
             }
         }

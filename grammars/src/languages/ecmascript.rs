@@ -598,7 +598,8 @@ impl<'a> Ecmascript<'a> {
             b'!' => top == Some(Open::Members) && after == b':' && member_starts(last),
             b'(' | b'<' => {
                 // `new (…): T` is the signature of a constructor far more often than a method.
-                let infix = INFIX[code as usize] && last != Some(OPEN_BRACE);
+                let infix = INFIX[code as usize] && last != Some(OPEN_BRACE)
+                    || (code == word("function") && last == Some(IDENTIFIER)); // `a: async function (`
                 let starts = match top {
                     Some(Open::Members) => member_starts(last) || self.after_line_of_types(),
                     Some(Open::Object) => (member_starts(last) && last != Some(CLOSE_BRACE)) || self.after_line_of_types(),

@@ -559,17 +559,33 @@ impl Reader<'_> {
         if frame.class && (after_operand || previous == word("class")) {
             self.top().class = false;
             (Kind::Class, false, false)
-        } else if previous == word("=>") || after_operand {
+        } else if previous == word("=>") || (after_operand && !self.is_assertion(at - 1)) {
             self.top().function = false;
             (Kind::Block, false, false)
         } else if PATTERNS[previous as usize] {
             (Kind::Opaque, false, false)
         } else {
-            let types = frame.typing
+            let types = (frame.typing && previous != word(">"))
                 || previous == word("<")
                 || (previous == IDENTIFIER && self.text(at - 1) != b"of");
             (Kind::Members, false, types)
         }
+    }
+
+    /// Does the token at `at` end a type assertion, `<any>{…}`, which follows no operand?
+    fn is_assertion(&self, at: usize) -> bool {
+        let mut angles = 0usize;
+        for i in (0..=at).rev().take(MAX_TYPE_ARGUMENTS) {
+            match self.tokens[i].code {
+                code if code == word(">") => angles += 1,
+                code if code == word("<") => angles -= 1,
+                _ => {}
+            }
+            if angles == 0 {
+                return i < at && !self.is_operand(i.wrapping_sub(1));
+            }
+        }
+        false
     }
 
     /// Does an operand, or a type, end with the token at `at`?
@@ -659,6 +675,9 @@ impl Reader<'_> {
         let mut at = at;
         for _ in 0..MAX_RUN {
             let Some(before) = at.checked_sub(1) else { return false };
+            if self.tokens[before].line < self.tokens[at].line {
+                return true; // alone on its line
+            }
             if self.tokens[before].end != self.tokens[at].start {
                 return false;
             }

@@ -14,12 +14,9 @@ use crate::token::{
     OPEN_BRACKET, OPEN_PAREN, OTHER, SEMICOLON, STRING, TEXT, Token,
 };
 
-mod structure;
-
-pub use structure::units;
-
 /// Contextual keywords (`type`, `async`, `of`, `get`, `static`, …) and the names of values and types that the language
 /// brings along (`this`, `null`, `void`, `string`) are missing on purpose: they count as names.
+#[rustfmt::skip]
 const WORDS: &[&str] = &[
     "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do", "else",
     "enum", "export", "extends", "finally", "for", "function", "if", "import", "in", "instanceof", "interface", "let",
@@ -29,16 +26,23 @@ const WORDS: &[&str] = &[
     "@", "</", "/>",
 ];
 
-const fn word(spelling: &str) -> Code {
-    code_of(WORDS, spelling)
+/// The code of a spelling, as a constant: a call of a `const fn` would search the alphabet anew for every token.
+macro_rules! word {
+    ($spelling:literal) => {
+        const { $crate::alphabet::code_of($crate::languages::ecmascript::WORDS, $spelling) }
+    };
 }
+
+mod structure;
+
+pub use structure::units;
 
 /// A table that answers whether a code is one of `spellings`.
 const fn table(spellings: &[&str]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut i = 0;
     while i < spellings.len() {
-        table[word(spellings[i]) as usize] = true;
+        table[code_of(WORDS, spellings[i]) as usize] = true;
         i += 1;
     }
     table
@@ -50,7 +54,6 @@ pub fn alphabet() -> &'static Alphabet {
 }
 
 /// JavaScript and TSX, where `<a>` may be a tag.
-#[cfg(any(feature = "javascript", feature = "typescript"))]
 pub fn lex_with_tags(src: &[u8], out: &mut Lexed) {
     Ecmascript::new(src, out, true).run();
 }
@@ -179,14 +182,22 @@ impl<'a> Ecmascript<'a> {
             }
         }
         // A template that nothing closes takes the rest of the file.
-        if let Some(template) = self.templates.first() {
-            let (start, line) = (template.start, template.line);
-            self.s.out.tokens.truncate(template.n_tokens);
-            self.s.out.comments.truncate(template.n_comments);
-            self.s.out.marks.retain(|&mark| (mark as usize) < self.s.out.tokens.len());
-            self.s.at = self.s.src.len();
-            self.s.emit(STRING, start, line);
+        self.templates.truncate(1);
+        if let Some(template) = self.templates.pop() {
+            self.s.to(self.s.src.len());
+            self.end_template(&template);
         }
+    }
+
+    /// Makes one token of the template that ends here: whatever was read of its substitutions goes.
+    fn end_template(&mut self, template: &Template) {
+        let Lexed { tokens, comments, marks, .. } = &mut *self.s.out;
+        tokens.truncate(template.n_tokens);
+        comments.truncate(template.n_comments);
+        while marks.last().is_some_and(|&mark| mark as usize >= template.n_tokens) {
+            marks.pop();
+        }
+        self.s.emit(STRING, template.start, template.line);
     }
 
     /// Skips a blank outside ASCII, if one is here.
@@ -239,7 +250,7 @@ impl<'a> Ecmascript<'a> {
             b'<' => self.less(top),
             b'>' if top == Some(Open::TypeArguments) => {
                 self.open.pop();
-                self.one(word(">"));
+                self.one(word!(">"));
             }
             _ if is_name(b) => self.word(top),
             _ => self.operator(),
@@ -257,10 +268,10 @@ impl<'a> Ecmascript<'a> {
     fn operator(&mut self) {
         let start = self.s.at;
         let (mut code, mut len) = self.s.alphabet.operator(self.s.rest()).unwrap_or((OTHER, 1));
-        if code == word("?.") && self.s.peek(2).is_ascii_digit() {
-            (code, len) = (word("?"), 1);
-        } else if code == word("/>") {
-            (code, len) = (word("/"), 1); // closes a tag only within one
+        if code == word!("?.") && self.s.peek(2).is_ascii_digit() {
+            (code, len) = (word!("?"), 1);
+        } else if code == word!("/>") {
+            (code, len) = (word!("/"), 1); // closes a tag only within one
         }
         self.s.at += len;
         self.s.emit(code, start, self.s.line);
@@ -272,16 +283,16 @@ impl<'a> Ecmascript<'a> {
         }
         if top == Some(Open::TypeArguments) {
             self.open.push(Open::TypeArguments);
-            return self.one(word("<"));
+            return self.one(word!("<"));
         }
         if self.tags && self.opens_tag() {
             return self.open_tag();
         }
         let (code, len) = match (self.s.peek(1), self.s.peek(2)) {
-            (b'<', b'=') => (word("<<="), 3),
-            (b'<', _) => (word("<<"), 2),
-            (b'=', _) => (word("<="), 2),
-            _ => (word("<"), 1),
+            (b'<', b'=') => (word!("<<="), 3),
+            (b'<', _) => (word!("<<"), 2),
+            (b'=', _) => (word!("<="), 2),
+            _ => (word!("<"), 1),
         };
         let start = self.s.at;
         self.s.at += len;
@@ -319,7 +330,7 @@ impl<'a> Ecmascript<'a> {
     fn open_tag(&mut self) {
         self.s.out.marks.push(self.s.out.tokens.len() as u32);
         self.open.push(Open::Tag);
-        self.one(word("<"));
+        self.one(word!("<"));
     }
 
     /// A token within a tag.
@@ -330,13 +341,13 @@ impl<'a> Ecmascript<'a> {
                 if top == Some(Open::Tag) {
                     self.open.push(Open::Children);
                 }
-                self.one(word(">"));
+                self.one(word!(">"));
             }
             b'/' if self.s.peek(1) == b'>' => {
                 self.open.pop();
                 let start = self.s.at;
                 self.s.at += 2;
-                self.s.emit(word("/>"), start, self.s.line);
+                self.s.emit(word!("/>"), start, self.s.line);
             }
             b'"' | b'\'' => {
                 let (start, line) = (self.s.at, self.s.line);
@@ -348,10 +359,10 @@ impl<'a> Ecmascript<'a> {
                 self.open.push(Open::TagBrace);
                 self.one(OPEN_BRACE);
             }
-            b'<' if self.s.last() == Some(word("=")) => self.open_tag(),
+            b'<' if self.s.last() == Some(word!("=")) => self.open_tag(),
             b'<' => {
                 self.open.push(Open::TypeArguments);
-                self.one(word("<"));
+                self.one(word!("<"));
             }
             _ if is_name(b) => {
                 let start = self.s.at;
@@ -409,7 +420,7 @@ impl<'a> Ecmascript<'a> {
                 self.open.push(Open::ClosingTag);
                 let start = self.s.at;
                 self.s.at += 2;
-                self.s.emit(word("</"), start, self.s.line);
+                self.s.emit(word!("</"), start, self.s.line);
             }
             _ => self.open_tag(),
         }
@@ -438,12 +449,7 @@ impl<'a> Ecmascript<'a> {
                 _ => {
                     self.s.to(at + 1);
                     let Some(template) = self.templates.pop() else { return };
-                    self.s.out.tokens.truncate(template.n_tokens);
-                    self.s.out.comments.truncate(template.n_comments);
-                    while self.s.out.marks.last().is_some_and(|&mark| mark as usize >= template.n_tokens) {
-                        self.s.out.marks.pop();
-                    }
-                    return self.s.emit(STRING, template.start, template.line);
+                    return self.end_template(&template);
                 }
             }
         }
@@ -478,7 +484,9 @@ impl<'a> Ecmascript<'a> {
 
     fn number(&mut self) {
         let start = self.s.at;
-        let radix = self.s.peek(0) == b'0' && self.s.peek(1).is_ascii_alphabetic() && !matches!(self.s.peek(1), b'e' | b'E' | b'n');
+        let radix = self.s.peek(0) == b'0'
+            && self.s.peek(1).is_ascii_alphabetic()
+            && !matches!(self.s.peek(1), b'e' | b'E' | b'n');
         let mut dot = radix;
         loop {
             match self.s.peek(0) {
@@ -558,8 +566,14 @@ impl<'a> Ecmascript<'a> {
 
     fn word(&mut self, top: Option<Open>) {
         let start = self.s.at;
-        self.name();
+        self.s.at += self.s.rest().iter().position(|&b| !is_name(b) || b >= 0x80).unwrap_or(self.s.src.len() - start);
+        if matches!(self.s.peek(0), b'\\' | 0x80..) {
+            self.name();
+        }
         let text = &self.s.src[start..self.s.at];
+        if text.is_empty() {
+            return self.one(OTHER); // can only be a byte that no text has
+        }
         // Every keyword is two to ten small letters.
         let code = if text.len() > 10 || text.len() < 2 || !(b'a'..=b'y').contains(&text[0]) {
             IDENTIFIER
@@ -567,7 +581,7 @@ impl<'a> Ecmascript<'a> {
             self.s.alphabet.code(text).unwrap_or(IDENTIFIER)
         };
         let code = if code != IDENTIFIER && self.is_member_name(code, top) { IDENTIFIER } else { code };
-        if code == word("class") || code == word("interface") || code == word("enum") {
+        if code == word!("class") || code == word!("interface") || code == word!("enum") {
             self.class_at = Some(self.open.len());
         }
         self.s.emit(code, start, self.s.line);
@@ -576,21 +590,21 @@ impl<'a> Ecmascript<'a> {
     /// Is the keyword that ends here only a name: `a.default`, `{ delete: 1 }`, `catch() {}`?
     fn is_member_name(&self, code: Code, top: Option<Open>) -> bool {
         let last = self.s.last();
-        if matches!(last, Some(last) if last == DOT || last == word("?.")) {
+        if matches!(last, Some(last) if last == DOT || last == word!("?.")) {
             return true;
         }
         let blanks = self.s.rest().iter().take(256).take_while(|b| b.is_ascii_whitespace()).count();
         let next = self.s.peek(blanks);
-        if code == word("interface") || code == word("enum") {
+        if code == word!("interface") || code == word!("enum") {
             return blanks == 0 || !is_name(next);
         }
-        if code == word("const") && last == Some(IDENTIFIER) {
+        if code == word!("const") && last == Some(IDENTIFIER) {
             return false; // `as const`
         }
         let after = self.s.peek(blanks + 1);
         let members = matches!(top, Some(Open::Members | Open::Object));
         match next {
-            b':' if code == word("default") => top != Some(Open::Switch),
+            b':' if code == word!("default") => top != Some(Open::Switch),
             b':' => true,
             b'?' => after == b':' || (members && matches!(after, b'(' | b'<')),
             b'=' => top == Some(Open::Members) && after != b'=' && after != b'>' && member_starts(last),
@@ -599,13 +613,15 @@ impl<'a> Ecmascript<'a> {
             b'(' | b'<' => {
                 // `new (…): T` is the signature of a constructor far more often than a method.
                 let infix = INFIX[code as usize] && last != Some(OPEN_BRACE)
-                    || (code == word("function") && last == Some(IDENTIFIER)); // `a: async function (`
+                    || (code == word!("function") && last == Some(IDENTIFIER)); // `a: async function (`
                 let starts = match top {
                     Some(Open::Members) => member_starts(last) || self.after_line_of_types(),
-                    Some(Open::Object) => (member_starts(last) && last != Some(CLOSE_BRACE)) || self.after_line_of_types(),
+                    Some(Open::Object) => {
+                        (member_starts(last) && last != Some(CLOSE_BRACE)) || self.after_line_of_types()
+                    }
                     _ => false,
                 };
-                starts && code != word("new") && !infix
+                starts && code != word!("new") && !infix
             }
             _ => false,
         }
@@ -615,7 +631,7 @@ impl<'a> Ecmascript<'a> {
     fn after_line_of_types(&self) -> bool {
         self.s.out.tokens.last().is_some_and(|last| {
             last.line < self.s.line
-                && (matches!(last.code, CLOSE_PAREN | CLOSE_BRACKET | STRING | NUMBER) || last.code == word(">"))
+                && (matches!(last.code, CLOSE_PAREN | CLOSE_BRACKET | STRING | NUMBER) || last.code == word!(">"))
         })
     }
 
@@ -623,11 +639,11 @@ impl<'a> Ecmascript<'a> {
         let last = self.s.last();
         let (open, code) = match b {
             b'(' => {
-                let head = [word("if"), word("for"), word("while"), word("with")];
+                let head = [word!("if"), word!("for"), word!("while"), word!("with")];
                 let open = match last {
                     Some(last) if head.contains(&last) => Open::Head,
-                    Some(last) if last == word("switch") => Open::SwitchHead,
-                    Some(last) if last == word("await") && self.is_for_await() => Open::Head,
+                    Some(last) if last == word!("switch") => Open::SwitchHead,
+                    Some(last) if last == word!("await") && self.is_for_await() => Open::Head,
                     _ => Open::Paren,
                 };
                 (open, OPEN_PAREN)
@@ -641,15 +657,15 @@ impl<'a> Ecmascript<'a> {
 
     fn is_for_await(&self) -> bool {
         let n = self.s.out.tokens.len();
-        n >= 2 && self.s.out.tokens[n - 2].code == word("for")
+        n >= 2 && self.s.out.tokens[n - 2].code == word!("for")
     }
 
     /// What a `{` after a token of this code opens.
     fn brace(&mut self, last: Option<Code>) -> Open {
         let Some(last) = last else { return Open::Block };
         let value_before = matches!(last, IDENTIFIER | STRING | CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE)
-            || last == word(">")
-            || last == word("class");
+            || last == word!(">")
+            || last == word!("class");
         if value_before && self.class_at == Some(self.open.len()) {
             self.class_at = None;
             return Open::Members;
@@ -693,7 +709,10 @@ impl<'a> Ecmascript<'a> {
                 self.closed = Open::Block;
                 while let Some(open) = self.open.pop() {
                     self.closed = open;
-                    if !matches!(open, Open::Paren | Open::Head | Open::SwitchHead | Open::Bracket | Open::TypeArguments) {
+                    if !matches!(
+                        open,
+                        Open::Paren | Open::Head | Open::SwitchHead | Open::Bracket | Open::TypeArguments
+                    ) {
                         break;
                     }
                 }
@@ -717,8 +736,8 @@ impl<'a> Ecmascript<'a> {
             IDENTIFIER | NUMBER | STRING | CLOSE_BRACKET => true,
             CLOSE_PAREN => self.closed != Open::Head,
             CLOSE_BRACE => !matches!(self.closed, Open::Block | Open::Switch | Open::Members),
-            code if code == word("++") || code == word("--") => true,
-            code if code == word("!") => is_postfix(tokens, tokens.len() - 1),
+            code if code == word!("++") || code == word!("--") => true,
+            code if code == word!("!") => is_postfix(tokens, tokens.len() - 1),
             _ => false,
         }
     }
@@ -731,7 +750,7 @@ const BLOCK_AFTER: [bool; 256] = table(&["=>", "else", "do", "try", "finally", "
 fn member_starts(last: Option<Code>) -> bool {
     match last {
         Some(OPEN_BRACE | CLOSE_BRACE | SEMICOLON | IDENTIFIER | COMMA) => true,
-        Some(code) => code == word("*"),
+        Some(code) => code == word!("*"),
         None => false,
     }
 }
@@ -767,15 +786,30 @@ pub fn is_test(src: &[u8], tokens: &[Token]) -> bool {
             Some(OPEN_PAREN) => code(2) == Some(STRING),
             _ => matches!(
                 text(2),
-                b"only" | b"skip" | b"each" | b"concurrent" | b"todo" | b"failing" | b"fails" | b"sequential" | b"describe"
-                    | b"skipIf" | b"runIf" | b"serial" | b"fixme" | b"step" | b"beforeEach" | b"afterEach"
-                    | b"beforeAll" | b"afterAll"
+                b"only"
+                    | b"skip"
+                    | b"each"
+                    | b"concurrent"
+                    | b"todo"
+                    | b"failing"
+                    | b"fails"
+                    | b"sequential"
+                    | b"describe"
+                    | b"skipIf"
+                    | b"runIf"
+                    | b"serial"
+                    | b"fixme"
+                    | b"step"
+                    | b"beforeEach"
+                    | b"afterEach"
+                    | b"beforeAll"
+                    | b"afterAll"
             ),
         },
         b"beforeEach" | b"afterEach" | b"beforeAll" | b"afterAll" => code(1) == Some(OPEN_PAREN),
         b"before" | b"after" | b"setup" | b"teardown" => {
             code(1) == Some(OPEN_PAREN)
-                && (code(2) == Some(word("function")) || code(2) == Some(OPEN_PAREN) || text(2) == b"async")
+                && (code(2) == Some(word!("function")) || code(2) == Some(OPEN_PAREN) || text(2) == b"async")
         }
         b"QUnit" => matches!(text(2), b"test" | b"module"),
         b"Deno" => matches!(text(2), b"test" | b"bench"),
@@ -799,3 +833,168 @@ pub static DIFFERENCES: &[Difference] = &[
 
 /// The comments of a file as the tables name them.
 pub const COMMENTS: &[&str] = &["comment", "html_comment", "hash_bang_line"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token::Unit;
+
+    fn read(src: &str, tags: bool) -> Lexed {
+        let mut lexed = Lexed::default();
+        Ecmascript::new(src.as_bytes(), &mut lexed, tags).run();
+        units(src.as_bytes(), &mut lexed);
+        lexed
+    }
+
+    /// The tokens, each as its text with `n`, `#`, `s`, `t` for names, numbers, strings and texts.
+    fn tokens(src: &str, tags: bool) -> String {
+        let lexed = read(src, tags);
+        let text = |t: &Token| &src[t.start as usize..t.end as usize];
+        let spelled: Vec<String> = lexed
+            .tokens
+            .iter()
+            .map(|t| match t.code {
+                IDENTIFIER => format!("n:{}", text(t)),
+                NUMBER => format!("#:{}", text(t)),
+                STRING => format!("s:{}", text(t)),
+                TEXT => format!("t:{}", text(t)),
+                _ => text(t).to_owned(),
+            })
+            .collect();
+        spelled.join(" ")
+    }
+
+    /// The units, one a line, in the order in which they start.
+    fn pieces(src: &str, tags: bool) -> Vec<String> {
+        let lexed = read(src, tags);
+        let place =
+            |u: &Unit| (lexed.tokens[u.start as usize].start as usize, lexed.tokens[u.end as usize - 1].end as usize);
+        lexed.units.iter().map(place).map(|(start, end)| src[start..end].to_owned()).collect()
+    }
+
+    fn flags(src: &str) -> Vec<u8> {
+        read(src, true).units.iter().map(|unit| unit.flags).collect()
+    }
+
+    #[test]
+    fn a_slash_divides_after_operands_only() {
+        assert_eq!(tokens("a / b / c", true), "n:a / n:b / n:c");
+        assert_eq!(tokens("x = /[/]\\//g.test(y)", true), "n:x = s:/[/]\\//g . n:test ( n:y )");
+        assert_eq!(tokens("if (a) /b/.c()", true), "if ( n:a ) s:/b/ . n:c ( )");
+        assert_eq!(tokens("(a) / b / c", true), "( n:a ) / n:b / n:c");
+        assert_eq!(tokens("a! / b / !/c/", false), "n:a ! / n:b / ! s:/c/");
+        assert_eq!(tokens("`${a}${/}/}`", true), "s:`${a}${/}/}`");
+    }
+
+    #[test]
+    fn a_template_is_one_string_whatever_stands_in_it() {
+        assert_eq!(tokens("f(`a ${b(`c ${{ d: '}' }.d}`)} e`)", true), "n:f ( s:`a ${b(`c ${{ d: '}' }.d}`)} e` )");
+        assert_eq!(tokens("`${<a>`</a>}` + 1", true), "s:`${<a>`</a>}` + #:1");
+    }
+
+    #[test]
+    fn numbers_end_where_their_members_start() {
+        assert_eq!(
+            tokens("1..a + 1.5e-3 + 0xe-1 + 1n + .5 + 1_0", true),
+            "#:1. . n:a + #:1.5e-3 + #:0xe - #:1 + #:1n + #:.5 + #:1_0"
+        );
+        assert_eq!(tokens("a?.5:1", true), "n:a ? #:.5 : #:1");
+    }
+
+    #[test]
+    fn keywords_are_names_where_members_are_named() {
+        assert_eq!(tokens("a.default?.catch", true), "n:a . n:default ?. n:catch");
+        assert_eq!(tokens("x = { delete: 1, new: 2 }", true), "n:x = { n:delete : #:1 , n:new : #:2 }");
+        assert_eq!(tokens("switch (a) { default: b }", true), "switch ( n:a ) { default : n:b }");
+        assert_eq!(
+            tokens("class A { delete() { delete (b) } }", true),
+            "class n:A { n:delete ( ) { delete ( n:b ) } }"
+        );
+        assert_eq!(tokens("x ? y as const : z", false), "n:x ? n:y n:as const : n:z");
+    }
+
+    #[test]
+    fn tags_have_names_strings_and_texts() {
+        assert_eq!(
+            tokens("x = <a-b for='\\' c={d}> it's &amp; {e} <f.g /></a-b>", true),
+            "n:x = < n:a-b n:for = s:'\\' n:c = { n:d } > t:it's t:&amp; { n:e } < n:f . n:g /> </ n:a-b >"
+        );
+        assert_eq!(tokens("a < b > (c)", true), "n:a < n:b > ( n:c )");
+        assert_eq!(
+            tokens("f = <T,>(x: T) => <A<T> b/>", true),
+            "n:f = < n:T , > ( n:x : n:T ) => < n:A < n:T > n:b />"
+        );
+        assert_eq!(tokens("type F = <T>(x: T) => T", true), "n:type n:F = < n:T > ( n:x : n:T ) => n:T");
+        assert_eq!(tokens("x = <T>(y)", false), "n:x = < n:T > ( n:y )");
+    }
+
+    #[test]
+    fn statements_end_by_semicolons_or_lines() {
+        assert_eq!(
+            pieces("a()\nb\n  .c()\n;[d].e()\nreturn\nf\n++g", true),
+            ["a()", "b\n  .c()\n;", "[d].e()", "return", "f", "++g"]
+        );
+        assert_eq!(pieces("if (a) b()\nelse c()\nd()", true), ["if (a) b()\nelse c()", "d()"]);
+        assert_eq!(pieces("do a(); while (b) c()", true), ["do a(); while (b)", "c()"]);
+        assert_eq!(pieces("x = <a>\n  <b/>\n</a>\ny", true), ["x = <a>\n  <b/>\n</a>", "y"]);
+        assert_eq!(pieces("let a: B<C>\nlet d = e >\n  f", false), ["let a: B<C>", "let d = e >\n  f"]);
+    }
+
+    #[test]
+    fn functions_classes_and_objects_hold_units() {
+        assert_eq!(pieces("f(() => { a(); b() })", true), ["f(() => { a(); b() })", "a();", "b()"]);
+        assert_eq!(pieces("x = { a() { b }, c: 1 }", true), ["x = { a() { b }, c: 1 }", "a() { b }", "b", "c: 1"]);
+        assert_eq!(
+            pieces("@A({})\nclass B {\n  @C()\n  d = 1\n  e() {}\n  f = () => {\n  }\n}", true)[1..],
+            ["@C()\n  d = 1", "e() {}", "f = () => {\n  }"]
+        );
+        assert_eq!(
+            pieces("interface A { b: C<D, E>, f(): void\n g: {} }", false)[1..],
+            ["b: C<D, E>", "f(): void", "g: {}"]
+        );
+        assert_eq!(
+            pieces("switch (a) { case b ? c : d: e(); default: f }", true)[1..],
+            ["case b ? c : d: e();", "e();", "default: f", "f"]
+        );
+    }
+
+    #[test]
+    fn imports_and_tests_are_flagged() {
+        assert_eq!(flags("import a from 'b'\nexport * from 'c'\nconst d = require('e')\nimport('f')"), [1, 1, 1, 0]);
+        assert_eq!(flags("describe('a', b)\nit.each([])('c', d)\ntest(e)\nbeforeEach(f)"), [2, 2, 0, 2]);
+    }
+
+    const NASTY: &str = "#!/usr/bin/env node\n\u{feff}class A<T = {}> extends (b) { static #c = /[/]\\//g; get\u{a0}d() { return `e ${f(`g ${ {h: '\\\r\n'} }`)} i` } }\n\
+         x = <a b='c' {...d} e={<f/>}>&nbsp; & \u{2028}<></> {/* g */ h}</a>; y = a < b >> c ?.5 : 0x1F; // z\n\
+         @k() export default { async *[l]() { do m\nwhile (n) switch (o) { case p: { } default: } } }\n\\u{61}b <!-- q\n<T>(";
+
+    #[test]
+    fn every_prefix_is_read_in_order() {
+        for end in 0..=NASTY.len() {
+            for tags in [true, false] {
+                let mut lexed = Lexed::default();
+                let src = &NASTY.as_bytes()[..end];
+                Ecmascript::new(src, &mut lexed, tags).run();
+                units(src, &mut lexed);
+                assert!(lexed.tokens.iter().all(|t| t.start < t.end && t.end as usize <= end));
+                assert!(
+                    lexed.tokens.windows(2).all(|pair| pair[0].end <= pair[1].start && pair[0].line <= pair[1].line)
+                );
+                assert!(lexed.units.iter().all(|u| u.start < u.end && u.end as usize <= lexed.tokens.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn hostile_texts_take_linear_time() {
+        for piece in [
+            "[", "(", "{", "`${", "<a>", "<a b=", "=/[", "[)", "{[)", "a<", "x = <T>(", "}", "/*", "<!--", "do ", "a?",
+            "\\u{", "&", "${", "<a>&",
+        ] {
+            let src = piece.repeat(100_000);
+            for tags in [true, false] {
+                read(&src, tags);
+            }
+        }
+    }
+}

@@ -4,10 +4,11 @@
 //! semicolon ends depends on which part of it has been read (`if (a)` goes on in the next line, `f(a)` does not), so
 //! each frame keeps a small [`State`] of its unit.
 
-use super::{WORDS, is_postfix, is_test, table, word};
+use super::{WORDS, is_postfix, is_test, table};
+use crate::alphabet::code_of;
 use crate::token::{
-    CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, FIRST_WORD, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE,
-    OPEN_BRACKET, OPEN_PAREN, SEMICOLON, STRING, Token, Unit,
+    CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, FIRST_WORD, IDENTIFIER, Lexed, NUMBER,
+    OPEN_BRACE, OPEN_BRACKET, OPEN_PAREN, SEMICOLON, STRING, Token, Unit,
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,10 +106,11 @@ const CONTINUES: [bool; 256] = {
     let starts = ["!", "~", "++", "--", "@", "..."];
     let mut i = 0;
     while i < starts.len() {
-        table[word(starts[i]) as usize] = false;
+        table[code_of(WORDS, starts[i]) as usize] = false;
         i += 1;
     }
-    let more = [word("in"), word("instanceof"), word("extends"), COMMA, SEMICOLON, COLON, DOT, CLOSE_PAREN, CLOSE_BRACKET];
+    let more =
+        [word!("in"), word!("instanceof"), word!("extends"), COMMA, SEMICOLON, COLON, DOT, CLOSE_PAREN, CLOSE_BRACKET];
     let mut i = 0;
     while i < more.len() {
         table[more[i] as usize] = true;
@@ -128,8 +130,16 @@ fn is_operator_word(text: &[u8]) -> bool {
 /// Fills `lexed.units` from the tokens, and the marks that say which `<` open tags.
 pub fn units(src: &[u8], lexed: &mut Lexed) {
     let Lexed { tokens, units, marks, .. } = lexed;
-    let mut reader =
-        Reader { src, tokens, tags: marks, next_tag: 0, units, frames: Vec::with_capacity(64), n_lists: 0, n_braces: 0 };
+    let mut reader = Reader {
+        src,
+        tokens,
+        tags: marks,
+        next_tag: 0,
+        units,
+        frames: Vec::with_capacity(64),
+        n_lists: 0,
+        n_braces: 0,
+    };
     reader.push(Kind::Block, 0, false, false);
     for at in 0..tokens.len() {
         reader.token(at);
@@ -255,7 +265,7 @@ impl Reader<'_> {
 
     /// `const a = require("b");`, `const { a } = require("b").c;`
     fn is_require(&self, start: usize, end: usize) -> bool {
-        if ![word("const"), word("let"), word("var")].contains(&self.tokens[start].code) {
+        if ![word!("const"), word!("let"), word!("var")].contains(&self.tokens[start].code) {
             return false;
         }
         let end = if self.is(end - 1, SEMICOLON) { end - 1 } else { end };
@@ -264,7 +274,7 @@ impl Reader<'_> {
         let Some(call) = end.checked_sub(4).filter(|&call| call >= start + 3) else { return false };
         self.is(end - 1, CLOSE_PAREN)
             && self.is(end - 2, STRING)
-            && self.is(call - 1, word("="))
+            && self.is(call - 1, word!("="))
             && (call == start + 3 || (self.is(start + 1, OPEN_BRACE) && self.is(call - 2, CLOSE_BRACE)))
             && self.text(call) == b"require"
     }
@@ -286,11 +296,11 @@ impl Reader<'_> {
             return self.push(Kind::Tag, 0, false, false);
         }
         if self.top().kind == Kind::Tag {
-            if code == word("</") {
+            if code == word!("</") {
                 self.top().state = State::ClosingTag;
                 return;
             }
-            if code == word("/>") || (code == word(">") && self.top().state == State::ClosingTag) {
+            if code == word!("/>") || (code == word!(">") && self.top().state == State::ClosingTag) {
                 self.pop(at);
                 return self.after_operand(at);
             }
@@ -334,7 +344,7 @@ impl Reader<'_> {
                     return self.end_unit(at + 1);
                 }
                 self.begin(at, code);
-                if code == word("=") {
+                if code == word!("=") {
                     self.top().value = true;
                 }
                 self.track(at, code);
@@ -356,7 +366,7 @@ impl Reader<'_> {
 
     fn statement(&mut self, at: usize, code: Code) {
         let frame = *self.top();
-        if frame.kind == Kind::Clause && frame.unit == NONE && (code == word("case") || code == word("default")) {
+        if frame.kind == Kind::Clause && frame.unit == NONE && (code == word!("case") || code == word!("default")) {
             self.pop(at);
             self.end_unit(at);
             return self.plain(at, code);
@@ -388,29 +398,31 @@ impl Reader<'_> {
                 frame.angles = 0;
             }
             COMMA => frame.typing &= frame.angles > 0,
-            _ if frame.typing && code == word("<") => frame.angles = frame.angles.saturating_add(1),
-            _ if frame.typing && code == word(">") => frame.angles = frame.angles.saturating_sub(1),
-            _ if code == word("=") || code == word("=>") => frame.typing = false,
-            _ if code == word("?") => {
-                let optional = matches!(next, Some(COLON | COMMA | CLOSE_PAREN | SEMICOLON)) || next == Some(word("="));
-                frame.ternaries += !optional as u16;
+            _ if frame.typing && code == word!("<") => frame.angles = frame.angles.saturating_add(1),
+            _ if frame.typing && code == word!(">") => frame.angles = frame.angles.saturating_sub(1),
+            _ if code == word!("=") || code == word!("=>") => frame.typing = false,
+            _ if code == word!("?") => {
+                let optional =
+                    matches!(next, Some(COLON | COMMA | CLOSE_PAREN | SEMICOLON)) || next == Some(word!("="));
+                frame.ternaries = frame.ternaries.saturating_add(!optional as u16);
             }
-            _ if code == word("class") => frame.class = true,
-            _ if code == word("function") => frame.function = true,
+            _ if code == word!("class") => frame.class = true,
+            _ if code == word!("function") => frame.function = true,
             _ => {}
         }
     }
 
     /// Keeps count of type arguments among members: their commas separate no members.
     fn angle(&mut self, at: usize, code: Code) {
-        if code != word("<") && code != word(">") {
+        if code != word!("<") && code != word!(">") {
             return;
         }
         let frame = *self.top();
         if frame.types {
-            let angles = if code == word("<") { frame.angles.saturating_add(1) } else { frame.angles.saturating_sub(1) };
+            let angles =
+                if code == word!("<") { frame.angles.saturating_add(1) } else { frame.angles.saturating_sub(1) };
             self.top().angles = angles;
-        } else if code == word("<") && at as u32 >= frame.angle_end {
+        } else if code == word!("<") && at as u32 >= frame.angle_end {
             // `Map<K, V>` is written without a blank, unlike most comparisons; `<K, V>(…) => …` follows no operand.
             let before = at.wrapping_sub(1);
             let close = self.tokens.get(before).is_some_and(|t| t.end == self.tokens[at].start);
@@ -423,15 +435,16 @@ impl Reader<'_> {
 
     /// Where the type arguments that the `<` at `at` may open end.
     fn type_arguments(&self, at: usize) -> Option<usize> {
-        const ALLOWED: [bool; 256] =
-            table(&["<", ">", "|", "&", "?", "=>", "=", "extends", "typeof", "new", "...", "-", "import", "in", "const"]);
+        const ALLOWED: [bool; 256] = table(&[
+            "<", ">", "|", "&", "?", "=>", "=", "extends", "typeof", "new", "...", "-", "import", "in", "const",
+        ]);
         let (mut angles, mut brackets) = (0usize, 0usize);
         for (i, token) in self.tokens.iter().enumerate().skip(at).take(MAX_TYPE_ARGUMENTS) {
             match token.code {
                 OPEN_BRACE | OPEN_BRACKET | OPEN_PAREN => brackets += 1,
                 CLOSE_BRACE | CLOSE_BRACKET | CLOSE_PAREN => brackets = brackets.checked_sub(1)?,
-                code if code == word("<") => angles += 1,
-                code if code == word(">") => {
+                code if code == word!("<") => angles += 1,
+                code if code == word!(">") => {
                     angles -= 1;
                     if angles == 0 {
                         return (brackets == 0).then_some(i);
@@ -455,7 +468,7 @@ impl Reader<'_> {
             State::Start => {}
             State::Decorator => {
                 let previous = self.code(at.wrapping_sub(1));
-                let goes_on = previous == Some(word("@"))
+                let goes_on = previous == Some(word!("@"))
                     || previous == Some(DOT)
                     || code == DOT
                     || (code == OPEN_PAREN && matches!(previous, Some(IDENTIFIER)));
@@ -465,7 +478,7 @@ impl Reader<'_> {
             }
             _ => return,
         }
-        let state = if code == word("@") {
+        let state = if code == word!("@") {
             State::Decorator
         } else if frame.kind == Kind::Class {
             State::Expression
@@ -474,7 +487,7 @@ impl Reader<'_> {
         };
         let frame = self.top();
         frame.state = state;
-        if code == word("do") {
+        if code == word!("do") {
             frame.dos = frame.dos.saturating_add(1);
         }
     }
@@ -486,31 +499,41 @@ impl Reader<'_> {
         match code {
             IDENTIFIER if next == Some(COLON) => State::Start, // a label
             COLON if previous == Some(IDENTIFIER) => State::Start,
-            IDENTIFIER if next.is_some_and(|next| next == IDENTIFIER || next >= FIRST_WORD || next == STRING || next == OPEN_BRACE) => {
+            IDENTIFIER
+                if next.is_some_and(|next| {
+                    next == IDENTIFIER || next >= FIRST_WORD || next == STRING || next == OPEN_BRACE
+                }) =>
+            {
                 match self.text(at) {
-                    b"async" if next == Some(word("function")) && same_line() => State::Start,
+                    b"async" if next == Some(word!("function")) && same_line() => State::Start,
                     b"declare" | b"abstract" if next.is_some_and(declares) && same_line() => State::Start,
                     b"type" if next == Some(IDENTIFIER) && same_line() => State::TypeAlias,
-                    b"type" if previous == Some(word("export")) => State::Import,
+                    b"type" if previous == Some(word!("export")) => State::Import,
                     b"namespace" | b"module" if matches!(next, Some(IDENTIFIER | STRING)) && same_line() => State::Body,
-                    b"global" if next == Some(OPEN_BRACE) && at > unit && self.text(at - 1) == b"declare" => State::Body,
+                    b"global" if next == Some(OPEN_BRACE) && at > unit && self.text(at - 1) == b"declare" => {
+                        State::Body
+                    }
                     _ => State::Expression,
                 }
             }
-            _ if code == word("export") || code == word("default") || code == word("else") || code == word("do") => {
+            _ if code == word!("export")
+                || code == word!("default")
+                || code == word!("else")
+                || code == word!("do") =>
+            {
                 State::Start
             }
-            _ if code == word("const") && next == Some(word("enum")) => State::Start,
-            _ if code == word("if") || code == word("for") || code == word("while") || code == word("with") => {
+            _ if code == word!("const") && next == Some(word!("enum")) => State::Start,
+            _ if code == word!("if") || code == word!("for") || code == word!("while") || code == word!("with") => {
                 State::Control
             }
-            _ if code == word("try") || code == word("catch") || code == word("finally") => State::Body,
-            _ if code == word("switch") => State::SwitchHead,
-            _ if code == word("function") => State::Function,
-            _ if code == word("class") => State::Class,
-            _ if code == word("interface") || code == word("enum") => State::Interface,
-            _ if code == word("import") && next != Some(OPEN_PAREN) && next != Some(DOT) => State::Import,
-            _ if code == word("*") && previous == Some(word("export")) => State::Import,
+            _ if code == word!("try") || code == word!("catch") || code == word!("finally") => State::Body,
+            _ if code == word!("switch") => State::SwitchHead,
+            _ if code == word!("function") => State::Function,
+            _ if code == word!("class") => State::Class,
+            _ if code == word!("interface") || code == word!("enum") => State::Interface,
+            _ if code == word!("import") && next != Some(OPEN_PAREN) && next != Some(DOT) => State::Import,
+            _ if code == word!("*") && previous == Some(word!("export")) => State::Import,
             _ => State::Expression,
         }
     }
@@ -525,10 +548,10 @@ impl Reader<'_> {
             Kind::Block | Kind::Clause => match frame.state {
                 State::Start | State::Decorator => {
                     let previous = if at as u32 > frame.unit { previous } else { None };
-                    if previous == Some(word("export")) {
+                    if previous == Some(word!("export")) {
                         self.top().state = State::Import;
                         plain(Kind::Opaque)
-                    } else if previous == Some(word("default")) {
+                    } else if previous == Some(word!("default")) {
                         self.top().state = State::Expression;
                         plain(Kind::Members)
                     } else {
@@ -538,7 +561,7 @@ impl Reader<'_> {
                 State::Body => (Kind::Block, true, false),
                 State::SwitchHead => (Kind::Switch, true, false),
                 State::Function if after_operand => (Kind::Block, true, false),
-                State::Class if after_operand || previous == Some(word("class")) => (Kind::Class, true, false),
+                State::Class if after_operand || previous == Some(word!("class")) => (Kind::Class, true, false),
                 State::Interface if after_operand => (Kind::Members, true, true),
                 State::Function | State::Class | State::Interface | State::TypeAlias => (Kind::Members, false, true),
                 State::Import => plain(Kind::Opaque),
@@ -553,20 +576,26 @@ impl Reader<'_> {
         self.push(kind, OPEN_BRACE, completes, types);
     }
 
-    fn in_expression(&mut self, at: usize, frame: &Frame, previous: Option<Code>, after_operand: bool) -> (Kind, bool, bool) {
+    fn in_expression(
+        &mut self,
+        at: usize,
+        frame: &Frame,
+        previous: Option<Code>,
+        after_operand: bool,
+    ) -> (Kind, bool, bool) {
         const PATTERNS: [bool; 256] = table(&["const", "let", "var"]);
         let previous = previous.unwrap_or(0);
-        if frame.class && (after_operand || previous == word("class")) {
+        if frame.class && (after_operand || previous == word!("class")) {
             self.top().class = false;
             (Kind::Class, false, false)
-        } else if previous == word("=>") || (after_operand && !self.is_assertion(at - 1)) {
+        } else if previous == word!("=>") || (after_operand && !self.is_assertion(at - 1)) {
             self.top().function = false;
             (Kind::Block, false, false)
         } else if PATTERNS[previous as usize] {
             (Kind::Opaque, false, false)
         } else {
-            let types = (frame.typing && previous != word(">"))
-                || previous == word("<")
+            let types = (frame.typing && previous != word!(">"))
+                || previous == word!("<")
                 || (previous == IDENTIFIER && self.text(at - 1) != b"of");
             (Kind::Members, false, types)
         }
@@ -577,8 +606,8 @@ impl Reader<'_> {
         let mut angles = 0usize;
         for i in (0..=at).rev().take(MAX_TYPE_ARGUMENTS) {
             match self.tokens[i].code {
-                code if code == word(">") => angles += 1,
-                code if code == word("<") => angles -= 1,
+                code if code == word!(">") => angles += 1,
+                code if code == word!("<") => angles -= 1,
                 _ => {}
             }
             if angles == 0 {
@@ -593,7 +622,7 @@ impl Reader<'_> {
         match self.code(at) {
             Some(IDENTIFIER) => !is_operator_word(self.text(at)) || self.is(at.wrapping_sub(1), DOT),
             Some(NUMBER | STRING | CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE) => true,
-            Some(code) => code == word(">"),
+            Some(code) => code == word!(">"),
             None => false,
         }
     }
@@ -635,12 +664,10 @@ impl Reader<'_> {
         let may_end = match code {
             IDENTIFIER => !is_operator_word(self.text(at)) || self.is(at.wrapping_sub(1), DOT),
             NUMBER | STRING | CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE => true,
-            _ if code == word(">") => {
-                types || self.closes_angle(at)
-            }
-            _ if code == word("/>") => true,
-            _ if code == word("const") => at.checked_sub(1).is_some_and(|i| self.text(i) == b"as"),
-            _ if code == word("!") => is_postfix(self.tokens, at),
+            _ if code == word!(">") => types || self.closes_angle(at),
+            _ if code == word!("/>") => true,
+            _ if code == word!("const") => at.checked_sub(1).is_some_and(|i| self.text(i) == b"as"),
+            _ if code == word!("!") => is_postfix(self.tokens, at),
             _ => LAST_WORDS[code as usize],
         };
         if !may_end {
@@ -681,7 +708,7 @@ impl Reader<'_> {
             if self.tokens[before].end != self.tokens[at].start {
                 return false;
             }
-            if self.tokens[before].code != word(">") {
+            if self.tokens[before].code != word!(">") {
                 return true;
             }
             at = before;
@@ -691,16 +718,16 @@ impl Reader<'_> {
 
     /// `import a = b.c`
     fn has_alias(&self, frame: &Frame) -> bool {
-        (1..=4).any(|i| self.is(frame.unit as usize + i, word("=")))
+        (1..=4).any(|i| self.is(frame.unit as usize + i, word!("=")))
     }
 
     /// The statement ends with the token `at`, unless it is part of one that goes on.
     fn finish(&mut self, at: usize) {
         let next = self.code(at + 1).unwrap_or(0);
         let frame = self.top();
-        if next == word("else") || next == word("catch") || next == word("finally") {
+        if next == word!("else") || next == word!("catch") || next == word!("finally") {
             frame.state = State::Start;
-        } else if next == word("while") && frame.dos > 0 {
+        } else if next == word!("while") && frame.dos > 0 {
             frame.state = State::DoTail;
         } else {
             self.end_unit(at + 1);
@@ -719,7 +746,13 @@ impl Reader<'_> {
             }
         } else {
             let open = if code == CLOSE_PAREN { OPEN_PAREN } else { OPEN_BRACKET };
-            let found = self.frames.iter().rev().take(MAX_UNCLOSED).take_while(|f| f.open != OPEN_BRACE).position(|f| f.open == open);
+            let found = self
+                .frames
+                .iter()
+                .rev()
+                .take(MAX_UNCLOSED)
+                .take_while(|f| f.open != OPEN_BRACE)
+                .position(|f| f.open == open);
             let Some(found) = found else { return };
             for _ in 0..=found {
                 closed = self.pop(at);
@@ -736,7 +769,7 @@ impl Reader<'_> {
             Kind::Block | Kind::Clause => match frame.state {
                 State::Control if closed.open == OPEN_PAREN => self.top().state = State::Start,
                 State::DoTail if closed.open == OPEN_PAREN => {
-                    self.top().dos -= 1;
+                    self.top().dos = frame.dos.saturating_sub(1);
                     self.top().state = State::Expression;
                     if !self.is(at + 1, SEMICOLON) {
                         self.finish(at);
@@ -758,7 +791,6 @@ impl Reader<'_> {
 
 /// May a declaration start with this token?
 fn declares(code: Code) -> bool {
-    const DECLARES: [bool; 256] =
-        table(&["class", "const", "enum", "function", "import", "interface", "let", "var"]);
+    const DECLARES: [bool; 256] = table(&["class", "const", "enum", "function", "import", "interface", "let", "var"]);
     code == IDENTIFIER || DECLARES[code as usize]
 }

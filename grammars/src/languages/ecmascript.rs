@@ -21,8 +21,8 @@ const WORDS: &[&str] = &[
     "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do", "else",
     "enum", "export", "extends", "finally", "for", "function", "if", "import", "in", "instanceof", "interface", "let",
     "new", "return", "switch", "throw", "try", "typeof", "var", "while", "with", "yield", "+", "-", "*", "/", "%",
-    "**", "++", "--", "<", ">", "<=", ">=", "<<", "==", "!=", "===", "!==", "&", "|", "^", "~", "!", "&&", "||", "??",
-    "?", "?.", "=", "+=", "-=", "*=", "/=", "%=", "**=", "<<=", "&=", "|=", "^=", "&&=", "||=", "??=", "=>", "...",
+    "**", "++", "--", "<", ">", "<=", ">=", "==", "!=", "===", "!==", "&", "|", "^", "~", "!", "&&", "||", "??",
+    "?", "?.", "=", "+=", "-=", "*=", "/=", "%=", "**=", "&=", "|=", "^=", "&&=", "||=", "??=", "=>", "...",
     "@", "</", "/>",
 ];
 
@@ -272,6 +272,8 @@ impl<'a> Ecmascript<'a> {
             (code, len) = (word!("?"), 1);
         } else if code == word!("/>") {
             (code, len) = (word!("/"), 1); // closes a tag only within one
+        } else if code == word!("</") {
+            (code, len) = (word!("<"), 1);
         }
         self.s.at += len;
         self.s.emit(code, start, self.s.line);
@@ -288,15 +290,11 @@ impl<'a> Ecmascript<'a> {
         if self.tags && self.opens_tag() {
             return self.open_tag();
         }
-        let (code, len) = match (self.s.peek(1), self.s.peek(2)) {
-            (b'<', b'=') => (word!("<<="), 3),
-            (b'<', _) => (word!("<<"), 2),
-            (b'=', _) => (word!("<="), 2),
-            _ => (word!("<"), 1),
-        };
-        let start = self.s.at;
-        self.s.at += len;
-        self.s.emit(code, start, self.s.line);
+        // Like `>>`, two tokens: `A<<T>() => T>` opens two lists of types. Both at once, for the second opens no tag.
+        if self.s.peek(1) == b'<' {
+            self.one(word!("<"));
+        }
+        self.operator();
     }
 
     /// Does the `<` here open a tag, and not the parameters of a generic function?
@@ -822,7 +820,11 @@ pub static DIFFERENCES: &[Difference] = &[
         name: "keyword in a clause of names",
         reason: "`default` in `export { default }` is a keyword to the JavaScript grammar and a name to the TypeScript \
                  one, other keywords are names to both; files of both are compared, so the lexer can follow only one",
-        applies: |place| place.inside("export_specifier") || place.inside("import_specifier"),
+        applies: |place| {
+            place.text()[0].is_ascii_lowercase()
+                && alphabet().code(place.text()).is_some()
+                && (place.inside("export_specifier") || place.inside("import_specifier"))
+        },
     },
     Difference {
         name: "await of a parenthesis",
@@ -925,6 +927,7 @@ mod tests {
             "n:f = < n:T , > ( n:x : n:T ) => < n:A < n:T > n:b />"
         );
         assert_eq!(tokens("type F = <T>(x: T) => T", true), "n:type n:F = < n:T > ( n:x : n:T ) => n:T");
+        assert_eq!(tokens("a <<b> c << 1 >>= 2", true), "n:a < < n:b > n:c < < #:1 > >= #:2");
         assert_eq!(tokens("x = <T>(y)", false), "n:x = < n:T > ( n:y )");
     }
 

@@ -32,7 +32,14 @@ pub static JAVASCRIPT: Language = Language {
         comments: ecmascript::COMMENTS,
         lists: &["program", "statement_block", "class_body", "switch_body", "switch_case", "switch_default", "object"],
         imports: &["import_statement"],
-        splits: &[(">>", &[">", ">"]), (">>>", &[">", ">", ">"]), (">>=", &[">", ">="]), (">>>=", &[">", ">", ">="])],
+        splits: &[
+            ("<<", &["<", "<"]),
+            ("<<=", &["<", "<="]),
+            (">>", &[">", ">"]),
+            (">>>", &[">", ">", ">"]),
+            (">>=", &[">", ">="]),
+            (">>>=", &[">", ">", ">="]),
+        ],
     },
     lexer: Some(Lexer {
         lex: ecmascript::lex_with_tags,

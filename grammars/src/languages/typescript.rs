@@ -77,6 +77,8 @@ const SYNTAX: Syntax = Syntax {
     ],
     imports: &["import_statement", "import_alias"],
     splits: &[
+        ("<<", &["<", "<"]),
+        ("<<=", &["<", "<="]),
         (">>", &[">", ">"]),
         (">>>", &[">", ">", ">"]),
         (">>=", &[">", ">="]),

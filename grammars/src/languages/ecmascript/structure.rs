@@ -40,8 +40,8 @@ enum State {
     SwitchHead,
     Function,
     Class,
-    /// Also an enum.
     Interface,
+    Enum,
     /// Also an export without a declaration.
     Import,
     TypeAlias,
@@ -426,7 +426,8 @@ impl Reader<'_> {
             // `Map<K, V>` is written without a blank, unlike most comparisons; `<K, V>(…) => …` follows no operand.
             let before = at.wrapping_sub(1);
             let close = self.tokens.get(before).is_some_and(|t| t.end == self.tokens[at].start);
-            let opens = close || !self.is_operand(before);
+            let shift = self.is(before, word!("<")) || self.is(at + 1, word!("<"));
+            let opens = !shift && (close || !self.is_operand(before));
             if let Some(end) = opens.then(|| self.type_arguments(at)).flatten() {
                 self.top().angle_end = end as u32;
             }
@@ -531,7 +532,8 @@ impl Reader<'_> {
             _ if code == word!("switch") => State::SwitchHead,
             _ if code == word!("function") => State::Function,
             _ if code == word!("class") => State::Class,
-            _ if code == word!("interface") || code == word!("enum") => State::Interface,
+            _ if code == word!("interface") => State::Interface,
+            _ if code == word!("enum") => State::Enum,
             _ if code == word!("import") && next != Some(OPEN_PAREN) && next != Some(DOT) => State::Import,
             _ if code == word!("*") && previous == Some(word!("export")) => State::Import,
             _ => State::Expression,
@@ -563,6 +565,7 @@ impl Reader<'_> {
                 State::Function if after_operand => (Kind::Block, true, false),
                 State::Class if after_operand || previous == Some(word!("class")) => (Kind::Class, true, false),
                 State::Interface if after_operand => (Kind::Members, true, true),
+                State::Enum => (Kind::Members, true, false),
                 State::Function | State::Class | State::Interface | State::TypeAlias => (Kind::Members, false, true),
                 State::Import => plain(Kind::Opaque),
                 _ => self.in_expression(at, &frame, previous, after_operand),
@@ -678,7 +681,7 @@ impl Reader<'_> {
             State::Start | State::Decorator | State::Control | State::Body | State::SwitchHead | State::Class => {
                 return false;
             }
-            State::Interface | State::DoTail | State::Case | State::ClosingTag => return false,
+            State::Interface | State::Enum | State::DoTail | State::Case | State::ClosingTag => return false,
             State::Import => {
                 let whole = code == STRING || code == CLOSE_PAREN || code == CLOSE_BRACE || self.has_alias(frame);
                 return whole && self.text(at + 1) != b"from" && !CONTINUES[next as usize];

@@ -610,7 +610,7 @@ impl<'a> Ecmascript<'a> {
             b'!' => top == Some(Open::Members) && after == b':' && member_starts(last),
             b'(' | b'<' => {
                 // `new (…): T` is the signature of a constructor far more often than a method.
-                let infix = INFIX[code as usize] && last != Some(OPEN_BRACE)
+                let infix = INFIX[code as usize] && !matches!(last, Some(OPEN_BRACE | COMMA | SEMICOLON))
                     || (code == word!("function") && last == Some(IDENTIFIER)); // `a: async function (`
                 let starts = match top {
                     Some(Open::Members) => member_starts(last) || self.after_line_of_types(),
@@ -670,7 +670,9 @@ impl<'a> Ecmascript<'a> {
         }
         match last {
             CLOSE_PAREN if self.closed == Open::SwitchHead => Open::Switch,
-            CLOSE_PAREN | IDENTIFIER | STRING | CLOSE_BRACKET | CLOSE_BRACE | OPEN_BRACE | SEMICOLON => Open::Block,
+            CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE | OPEN_BRACE | SEMICOLON | IDENTIFIER | NUMBER | STRING => {
+                Open::Block
+            }
             COLON if self.open.last() == Some(&Open::Switch) || self.after_label() => Open::Block,
             _ if BLOCK_AFTER[last as usize] => Open::Block,
             _ => Open::Object,
@@ -912,6 +914,8 @@ mod tests {
             tokens("class A { delete() { delete (b) } }", true),
             "class n:A { n:delete ( ) { delete ( n:b ) } }"
         );
+        assert_eq!(tokens("x = { a, in() {} }", true), "n:x = { n:a , n:in ( ) { } }");
+        assert_eq!(tokens("f(): -1 | 0 { if (a) b }", false), "n:f ( ) : - #:1 | #:0 { if ( n:a ) n:b }");
         assert_eq!(tokens("x ? y as const : z", false), "n:x ? n:y n:as const : n:z");
     }
 

@@ -14,8 +14,13 @@ macro_rules! languages {
 
 languages! {
     "go" go: GO;
+    "rust" rust: RUST;
     "java" java: JAVA;
+    "c" c: C;
+    "cpp" cpp: CPP;
     "c-sharp" c_sharp: C_SHARP;
+    "javascript" javascript: JAVASCRIPT;
+    "typescript" typescript: TYPESCRIPT, TSX;
     "python" python: PYTHON;
     "kotlin" kotlin: KOTLIN;
     "ruby" ruby: RUBY;
@@ -25,3 +30,7 @@ languages! {
     "bash" bash: BASH;
     "lua" lua: LUA;
 }
+
+// What related languages share; each may be built without the other.
+#[cfg(any(feature = "javascript", feature = "typescript"))]
+mod ecmascript;

@@ -50,6 +50,22 @@ pub struct Frame {
     pub closed: Option<Body>,
     /// A token that the rules noted in this frame (for example the `func` whose body is to come).
     pub note: Option<usize>,
+    /// A token that the rules noted until the end of the unit (for example the value of a match arm).
+    pub anchor: Option<usize>,
+    /// The opening bracket of the pair that was last closed in this unit.
+    pub closed_at: Option<usize>,
+}
+
+/// A line for the preprocessor, by what it does to the lines around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Directive {
+    /// Stands alone: a unit.
+    Line,
+    /// Starts lines that may not be compiled.
+    If,
+    /// Starts other lines in their place.
+    Else,
+    EndIf,
 }
 
 /// What the rules may look at: the source, its tokens, the brackets that are open, the token at hand.
@@ -126,6 +142,32 @@ pub trait Rules {
         cx.frame().note
     }
 
+    /// Asked at each opening bracket, which `opens` has said to hold `body`: what the frame around it should note.
+    fn note_at_bracket(&self, cx: &Context, _body: Body) -> Option<usize> {
+        cx.frame().note
+    }
+
+    /// Asked at each token that stands directly in a list of elements: what to keep until the element's end.
+    fn anchor(&self, cx: &Context) -> Option<usize> {
+        cx.frame().anchor
+    }
+
+    /// Asked after a closed pair of brackets that stands directly in a list of elements: does the element end
+    /// here, without a comma?
+    fn ends_element(&self, _cx: &Context) -> bool {
+        false
+    }
+
+    /// Does the comma at hand, directly in a list of elements, separate two of them?
+    fn separates(&self, _cx: &Context) -> bool {
+        true
+    }
+
+    /// Does a line for the preprocessor start here? If so, what it does, and the token after it.
+    fn directive(&self, _cx: &Context) -> Option<(Directive, usize)> {
+        None
+    }
+
     /// [`Unit::IMPORT`], [`Unit::TEST`], for the unit of the tokens `start..end`.
     fn flags(&self, cx: &Context, start: usize, end: usize) -> u8;
 }
@@ -133,10 +175,31 @@ pub trait Rules {
 /// Reads the units of `lexed.tokens` into `lexed.units`.
 pub fn units(rules: &impl Rules, src: &[u8], lexed: &mut Lexed) {
     let Lexed { tokens, units, marks, .. } = lexed;
-    let mut reader = Reader { rules, src, tokens, marks, units, frames: Vec::with_capacity(32), n_lists: 0 };
+    let mut reader = Reader {
+        rules,
+        src,
+        tokens,
+        marks,
+        units,
+        frames: Vec::with_capacity(32),
+        n_lists: 0,
+        conditions: Vec::new(),
+        n_ignored: 0,
+    };
     reader.push(None, Body::Statements, false);
-    for at in 0..tokens.len() {
-        reader.token(at);
+    let mut at = 0;
+    while at < tokens.len() {
+        match rules.directive(&reader.context(at)) {
+            Some((directive, end)) => {
+                let end = end.clamp(at + 1, tokens.len());
+                reader.directive(directive, at, end);
+                at = end;
+            }
+            None => {
+                reader.token(at);
+                at += 1;
+            }
+        }
     }
     while !reader.frames.is_empty() {
         reader.pop(tokens.len());
@@ -153,6 +216,24 @@ struct Reader<'a, R> {
     units: &'a mut Vec<Unit>,
     frames: Vec<Frame>,
     n_lists: u32,
+    conditions: Vec<Condition>,
+    /// Conditions that are open but too deep to be remembered.
+    n_ignored: usize,
+}
+
+/// How many conditional lines may be open at once, and how many brackets around one are remembered:
+/// real code stays far below, and remembering all of them would make hostile input slow.
+const MAX_CONDITIONS: usize = 64;
+const MAX_REMEMBERED: usize = 64;
+
+/// An open `#if`. Its lines are read as if each branch stood alone: every branch starts with the brackets that were
+/// open before the `#if`, and what follows the `#endif` goes on with those that the first branch left open.
+struct Condition {
+    before: Vec<Frame>,
+    after_first: Option<Vec<Frame>>,
+    /// The units that the whole condition and its further branches are, where it stands between units.
+    slots: Vec<usize>,
+    list: u32,
 }
 
 impl<R: Rules> Reader<'_, R> {
@@ -175,6 +256,8 @@ impl<R: Rules> Reader<'_, R> {
             case: false,
             closed: None,
             note: None,
+            anchor: None,
+            closed_at: None,
         });
     }
 
@@ -195,6 +278,8 @@ impl<R: Rules> Reader<'_, R> {
         frame.slot = slot;
         frame.closed = None;
         frame.note = None;
+        frame.anchor = None;
+        frame.closed_at = None;
         let list = frame.list;
         self.units.push(Unit { start: at as u32, end: 0, list, flags: 0 });
     }
@@ -216,6 +301,8 @@ impl<R: Rules> Reader<'_, R> {
             OPEN_BRACE | OPEN_PAREN | OPEN_BRACKET => {
                 self.enter(at);
                 let body = self.rules.opens(&self.context(at));
+                let note = self.rules.note_at_bracket(&self.context(at), body);
+                self.top().note = note;
                 self.push(Some(at), body, false);
             }
             CLOSE_BRACE | CLOSE_PAREN | CLOSE_BRACKET => self.close(at, code),
@@ -239,12 +326,14 @@ impl<R: Rules> Reader<'_, R> {
                 self.top().note = note;
             }
             Body::Elements => {
-                if code == COMMA {
+                if code == COMMA && self.rules.separates(&self.context(at)) {
                     self.end_unit(at);
                 } else {
                     self.enter(at);
                     let note = self.rules.note(&self.context(at));
                     self.top().note = note;
+                    let anchor = self.rules.anchor(&self.context(at));
+                    self.top().anchor = anchor;
                 }
             }
             Body::Statements => {
@@ -279,8 +368,7 @@ impl<R: Rules> Reader<'_, R> {
             End::Not => {}
             End::After => self.end_unit(at + 1),
             End::Before if self.top().unit == Some(at) => {
-                // A separator alone is no unit.
-                self.units.pop();
+                // A separator alone is no unit: it never gets an end.
                 self.top().unit = None;
             }
             End::Before => self.end_unit(at),
@@ -306,12 +394,130 @@ impl<R: Rules> Reader<'_, R> {
         while self.frames.len() > found + 1 {
             self.pop(at);
         }
-        let body = self.top().body;
+        let Frame { body, open, .. } = *self.top();
         self.pop(at);
         let frame = self.top();
         frame.closed = Some(body);
-        if frame.body == Body::Statements {
-            self.after(at);
+        frame.closed_at = open;
+        let Frame { body, unit, .. } = *frame;
+        match body {
+            Body::Statements => self.after(at),
+            Body::Elements if unit.is_some() && self.rules.ends_element(&self.context(at)) => {
+                self.end_unit(at + 1)
+            }
+            _ => {}
+        }
+    }
+
+    /// A line for the preprocessor: the tokens `at..end`. Its brackets are its own.
+    fn directive(&mut self, directive: Directive, at: usize, end: usize) {
+        match directive {
+            Directive::Line => {
+                self.end_at_top(at);
+                let frame = *self.top();
+                if frame.body != Body::Opaque && frame.unit.is_none() {
+                    self.start_unit(at);
+                    self.end_unit(end);
+                }
+            }
+            Directive::If => self.condition(at, end),
+            Directive::Else => self.branch(at, end),
+            Directive::EndIf => self.end_condition(at, end),
+        }
+    }
+
+    /// Between the units of a file no unit goes on across a directive: a macro call may lack its semicolon.
+    fn end_at_top(&mut self, at: usize) {
+        if self.frames.len() == 1 {
+            self.end_unit(at);
+        }
+    }
+
+    fn new_list(&mut self) -> u32 {
+        self.n_lists += 1;
+        self.n_lists - 1
+    }
+
+    fn condition(&mut self, at: usize, end: usize) {
+        if self.conditions.len() >= MAX_CONDITIONS || self.frames.len() > MAX_REMEMBERED || self.n_ignored > 0 {
+            self.n_ignored += 1;
+            return;
+        }
+        self.end_at_top(at);
+        let top = *self.top();
+        // `#if` before a `case`: the clause before it has ended.
+        if top.clause && top.unit.is_none() && end < self.tokens.len() && self.rules.clause(&self.context(end)) {
+            self.pop(at);
+            self.end_unit(at);
+        }
+        let Frame { body, unit, list, .. } = *self.top();
+        let mut slots = Vec::new();
+        let before = self.frames.clone();
+        if body != Body::Opaque && unit.is_none() {
+            slots.push(self.units.len());
+            self.units.push(Unit { start: at as u32, end: 0, list, flags: 0 });
+            let list = self.new_list();
+            self.top().list = list;
+        }
+        self.conditions.push(Condition { before, after_first: None, slots, list });
+    }
+
+    /// At the end of a branch: what it left open that ends with it. Is it as it was before the `#if`, then?
+    fn end_branch(&mut self, at: usize) -> bool {
+        self.end_at_top(at);
+        let n_before = self.conditions.last().map_or(1, |condition| condition.before.len());
+        while self.frames.len() > n_before.max(1) && self.top().clause && self.top().unit.is_none() {
+            self.pop(at);
+            self.end_unit(at);
+        }
+        let (open, unit) = (self.top().open, self.top().unit);
+        self.conditions.last().is_some_and(|condition| {
+            let before = &condition.before;
+            before.len() == self.frames.len() && unit.is_none() && before.last().is_some_and(|frame| frame.open == open)
+        })
+    }
+
+    fn branch(&mut self, at: usize, _end: usize) {
+        if self.n_ignored > 0 || self.conditions.is_empty() {
+            return;
+        }
+        let whole = self.end_branch(at);
+        let list = self.top().list;
+        let next = self.new_list();
+        let Some(condition) = self.conditions.last_mut() else { return };
+        let frames = std::mem::replace(&mut self.frames, condition.before.clone());
+        condition.after_first.get_or_insert(frames);
+        if !whole {
+            condition.slots.clear();
+        }
+        if !condition.slots.is_empty() {
+            condition.slots.push(self.units.len());
+            self.units.push(Unit { start: at as u32, end: 0, list, flags: 0 });
+        }
+        if let Some(frame) = self.frames.last_mut().filter(|frame| frame.unit.is_none()) {
+            frame.list = next;
+        }
+    }
+
+    fn end_condition(&mut self, at: usize, end: usize) {
+        if self.n_ignored > 0 {
+            self.n_ignored -= 1;
+            return;
+        }
+        let whole = self.end_branch(at);
+        let Some(condition) = self.conditions.pop() else { return };
+        if let Some(frames) = condition.after_first {
+            self.frames = frames;
+        }
+        if !whole || condition.slots.is_empty() {
+            return;
+        }
+        for (i, &slot) in condition.slots.iter().enumerate() {
+            self.units[slot].end = if i == 0 { end } else { at } as u32;
+        }
+        // What follows is again a neighbour of what came before, with the condition as a unit between them.
+        if self.top().unit.is_none() {
+            self.top().list = condition.list;
         }
     }
 }

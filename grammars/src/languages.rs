@@ -1,5 +1,8 @@
 //! The list of languages, one file each.
 
+#[cfg(any(feature = "c", feature = "cpp"))]
+mod c_family;
+
 macro_rules! languages {
     ($($feature:literal $module:ident: $($table:ident),+;)*) => {
         $(#[cfg(feature = $feature)]
@@ -14,4 +17,7 @@ macro_rules! languages {
 
 languages! {
     "go" go: GO;
+    "rust" rust: RUST;
+    "c" c: C;
+    "cpp" cpp: CPP;
 }

@@ -44,6 +44,11 @@ pub struct Frame {
     /// Index into `Lexed::units` of that unit.
     slot: usize,
     list: u32,
+    /// The innermost frame that a brace (or the file) opened, and how many brackets of the other kinds are open
+    /// in it: what a closing bracket closes is found without looking at frames that it leaves open.
+    brace: usize,
+    n_parens: u32,
+    n_brackets: u32,
     /// The unit at hand is a `case` clause whose colon is still to come.
     pub case: bool,
     /// The body that the last bracket pair closed in this unit had, if any.
@@ -246,6 +251,14 @@ impl<R: Rules> Reader<'_, R> {
         if body != Body::Opaque {
             self.n_lists += 1;
         }
+        let (mut brace, mut n_parens, mut n_brackets) =
+            self.frames.last().map_or((0, 0, 0), |frame| (frame.brace, frame.n_parens, frame.n_brackets));
+        match open.filter(|_| !clause).map(|i| self.tokens[i].code) {
+            Some(OPEN_PAREN) => n_parens += 1,
+            Some(OPEN_BRACKET) => n_brackets += 1,
+            Some(OPEN_BRACE) => (brace, n_parens, n_brackets) = (self.frames.len(), 0, 0),
+            _ => {}
+        }
         self.frames.push(Frame {
             open,
             body,
@@ -253,6 +266,9 @@ impl<R: Rules> Reader<'_, R> {
             unit: None,
             slot: 0,
             list,
+            brace,
+            n_parens,
+            n_brackets,
             case: false,
             closed: None,
             note: None,
@@ -376,21 +392,24 @@ impl<R: Rules> Reader<'_, R> {
     }
 
     fn close(&mut self, at: usize, code: Code) {
-        let open = match code {
-            CLOSE_BRACE => OPEN_BRACE,
-            CLOSE_PAREN => OPEN_PAREN,
-            _ => OPEN_BRACKET,
-        };
         // A brace closes whatever was left open inside it; other brackets never close a brace.
-        let found = self.frames.iter().rposition(|frame| match frame.open {
-            _ if frame.clause => false,
-            Some(i) => self.tokens[i].code == open || (open != OPEN_BRACE && self.tokens[i].code == OPEN_BRACE),
-            None => true,
-        });
-        let Some(found) = found else { return };
-        if self.frames[found].open.is_none_or(|i| self.tokens[i].code != open) {
-            return; // nothing to close: a stray bracket
+        let top = *self.top();
+        let (open, stray) = match code {
+            CLOSE_BRACE => (OPEN_BRACE, self.frames[top.brace].open.is_none()),
+            CLOSE_PAREN => (OPEN_PAREN, top.n_parens == 0),
+            _ => (OPEN_BRACKET, top.n_brackets == 0),
+        };
+        if stray {
+            return;
         }
+        let found = match open {
+            OPEN_BRACE => Some(top.brace),
+            // Every frame that is passed here is closed below.
+            _ => self.frames.iter().rposition(|frame| {
+                !frame.clause && frame.open.is_some_and(|i| self.tokens[i].code == open)
+            }),
+        };
+        let Some(found) = found else { return };
         while self.frames.len() > found + 1 {
             self.pop(at);
         }

@@ -1,6 +1,6 @@
-//! C: its table. The lexer and the structure are the family's.
+//! C: its table. The lexer and the structure are the family's; a header that is C++ is read as such.
 
-use super::c_family::{self, DIFFERENCES, Dialect, alphabet, is_test, word};
+use super::c_family::{self, DIFFERENCES, alphabet, dialect_of, is_test, word};
 use crate::leaves::Syntax;
 use crate::token::{CHARACTER, IDENTIFIER, Lexed, NUMBER, STRING};
 use crate::{Cache, Language, Lexer, parsers};
@@ -56,9 +56,9 @@ pub static C: Language = Language {
 };
 
 fn lex(src: &[u8], out: &mut Lexed) {
-    c_family::lex(Dialect::C, src, out);
+    c_family::lex(dialect_of(src), src, out);
 }
 
 fn units(src: &[u8], out: &mut Lexed) {
-    c_family::units(Dialect::C, src, out);
+    c_family::units(dialect_of(src), src, out);
 }

@@ -32,6 +32,8 @@ const WORDS: &[&str] = &[
     "@", "\\",
 ];
 
+const CPP_ONLY: std::ops::RangeInclusive<Code> = word("class")..=word("co_yield");
+
 pub const fn word(spelling: &str) -> Code {
     code_of(WORDS, spelling)
 }
@@ -48,6 +50,16 @@ pub const DIFFERENCES: &[Difference] = &[
         applies: |place| place.inside("preproc_arg"),
     },
     Difference {
+        name: "stray directive",
+        reason: "an `#endif` or `#else` without its `#if` is any directive to the grammar",
+        applies: |place| place.inside("preproc_directive"),
+    },
+    Difference {
+        name: "pure virtual",
+        reason: "the grammar has no node for the `0` of `= 0`, for which it also takes some assignments",
+        applies: |place| place.kinds.first() == Some(&"pure_virtual_clause"),
+    },
+    Difference {
         name: "signed number",
         reason: "whether a sign is part of a number depends on what the grammar takes the tokens before it for",
         applies: |place| {
@@ -56,6 +68,20 @@ pub const DIFFERENCES: &[Difference] = &[
                 || (place.text()[0].is_ascii_digit() || place.text()[0] == b'.')
                     && place.start.checked_sub(1).is_some_and(|i| sign(&place.src[i]))
         },
+    },
+    Difference {
+        name: "header in C++",
+        reason: "a header that is C++ is read as such, whatever its name says",
+        applies: |place| {
+            let cpp = alphabet().code(place.text()).is_some_and(|code| CPP_ONLY.contains(&code));
+            cpp && place.kinds.first().is_some_and(|kind| kind.ends_with("identifier"))
+                && dialect_of(place.src) == Dialect::Cpp
+        },
+    },
+    Difference {
+        name: "address of an address",
+        reason: "the grammar may read `(a) && b` as a cast of `& &b`",
+        applies: |place| matches!(place.text(), b"&" | b"&&") && place.inside("pointer_expression"),
     },
     Difference {
         name: "name of a literal operator",
@@ -73,6 +99,35 @@ pub const DIFFERENCES: &[Difference] = &[
 pub enum Dialect {
     C,
     Cpp,
+}
+
+/// The dialect of a file whose name says C: many headers named so are C++.
+/// A line that only C++ can have tells; everything else is C.
+pub fn dialect_of(src: &[u8]) -> Dialect {
+    let mut rest = src;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = &rest[..end];
+        rest = &rest[(end + 1).min(rest.len())..];
+        let blanks = line.iter().take_while(|&&b| matches!(b, b' ' | b'\t')).count();
+        if let Some(b't' | b'n' | b'c' | b'p') = line.get(blanks)
+            && is_cpp_line(line[blanks..].trim_ascii_end())
+        {
+            return Dialect::Cpp;
+        }
+    }
+    Dialect::C
+}
+
+fn is_cpp_line(line: &[u8]) -> bool {
+    if let Some(rest) = line.strip_prefix(b"template") {
+        return rest.trim_ascii_start().first() == Some(&b'<');
+    }
+    let named = line.strip_prefix(b"namespace").or_else(|| line.strip_prefix(b"class"));
+    match named {
+        Some(rest) => rest.starts_with(b" ") && rest.ends_with(b"{"),
+        None => matches!(line, b"public:" | b"private:" | b"protected:"),
+    }
 }
 
 pub fn lex(dialect: Dialect, src: &[u8], out: &mut Lexed) {
@@ -229,7 +284,7 @@ fn name(s: &mut Scanner, dialect: Dialect) {
         }
     }
     let code = match s.alphabet.code(text) {
-        Some(code) if dialect == Dialect::C && (word("class")..=word("co_yield")).contains(&code) => IDENTIFIER,
+        Some(code) if dialect == Dialect::C && CPP_ONLY.contains(&code) => IDENTIFIER,
         Some(code) => code,
         None => IDENTIFIER,
     };
@@ -403,7 +458,9 @@ fn in_template_head(cx: &Context) -> bool {
 }
 
 fn is_expression(noted: Option<Code>) -> bool {
-    noted.is_some_and(|code| [word("="), word("return"), word("co_return"), word("co_yield")].contains(&code))
+    const EXPRESSION: [Code; 5] =
+        [word("="), word("return"), word("throw"), word("co_return"), word("co_yield")];
+    noted.is_some_and(|code| EXPRESSION.contains(&code))
 }
 
 /// Where the `<` after the `template` at hand is closed.
@@ -534,7 +591,7 @@ fn brace(cx: &Context) -> Brace {
             let parens = frame.open.is_some_and(|i| cx.code(i) == Some(OPEN_PAREN));
             if parens && holds_statement(cx) { Brace::Lambda } else { Brace::Data }
         }
-        _ if expression => if of_lambda && noted != Some(word("=")) { Brace::Lambda } else { Brace::Data },
+        _ if expression => if of_lambda { Brace::Lambda } else { Brace::Data },
         _ if noted == Some(COLON) => Brace::Data,
         _ if of_type.is_some() => of_type.unwrap_or(Brace::Data),
         IDENTIFIER if statements && frame.unit.is_some_and(|unit| unit + 1 == cx.at) => {
@@ -599,14 +656,15 @@ impl Rules for CRules {
                 if kept { note } else { Some(cx.at) }
             }
             _ if code == word("=") => if cx.previous() == Some(word("operator")) { note } else { Some(cx.at) },
+            // Not the exceptions that a function may throw.
+            _ if code == word("throw") && cx.next() == Some(OPEN_PAREN) => note,
             _ if is_expression(Some(code)) || code == word("do") => Some(cx.at),
             _ if code == word("else") => None,
             _ if noted == Some(OPEN_PAREN) => {
-                const TRAILING: [Code; 17] = [
+                const TRAILING: [Code; 16] = [
                     word("const"),
                     word("volatile"),
                     word("noexcept"),
-                    word("throw"),
                     word("requires"),
                     word("&"),
                     word("&&"),
@@ -646,8 +704,13 @@ impl Rules for CRules {
         match cx.tokens[cx.at].code {
             OPEN_PAREN => match noted {
                 Some(code) if TYPES.contains(&code) => {
-                    let attribute = matches!(cx.text(cx.at - 1), b"__attribute__" | b"alignas" | b"__declspec" | b"_Alignas");
-                    if attribute { note } else { Some(cx.at) }
+                    let attribute =
+                        matches!(cx.text(cx.at - 1), b"__attribute__" | b"alignas" | b"__declspec" | b"_Alignas");
+                    // In the template arguments of a specialization or a base.
+                    let arguments = note.is_some_and(|i| {
+                        cx.code(i + 2) == Some(word("<")) || (i + 2..i + 5).any(|i| cx.code(i) == Some(COLON))
+                    });
+                    if attribute || arguments { note } else { Some(cx.at) }
                 }
                 Some(_) => note,
                 None if cx.frame().body == Body::Statements => Some(cx.at),

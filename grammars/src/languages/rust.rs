@@ -78,7 +78,10 @@ const DIFFERENCES: &[Difference] = &[
     Difference {
         name: "operator in a macro",
         reason: "a token tree has no operands: there the grammar takes the longest operator",
-        applies: |place| place.inside("token_tree") && matches!(place.text(), b"&" | b"|" | b"&&" | b"||"),
+        applies: |place| {
+            (place.inside("token_tree") || place.inside("token_tree_pattern"))
+                && matches!(place.text(), b"&" | b"|" | b"&&" | b"||")
+        },
     },
     Difference {
         name: "tuple index in a macro",
@@ -450,7 +453,7 @@ fn head_of(cx: &Context, start: usize) -> usize {
     at
 }
 
-/// Is the semicolon at hand the separator of a macro's repetition, `$(…);*`?
+/// Is the comma or semicolon at hand the separator of a macro's repetition, `$(…);*`?
 fn repeats(cx: &Context) -> bool {
     cx.previous() == Some(CLOSE_PAREN)
         && cx.next().is_some_and(|next| [word("*"), word("+"), word("?")].contains(&next))
@@ -703,6 +706,9 @@ impl Rules for RustRules {
     fn separates(&self, cx: &Context) -> bool {
         if cx.next() == Some(CLOSE_BRACE) {
             return true;
+        }
+        if repeats(cx) {
+            return false;
         }
         if cx.frame().anchor.is_none() {
             let Some(unit) = cx.frame().unit else { return true };

@@ -152,7 +152,7 @@ pub trait Rules {
         cx.frame().note
     }
 
-    /// Asked at each token that stands directly in a list of elements: what to keep until the element's end.
+    /// Asked at each plain token, before `note`: what to keep until the unit's end.
     fn anchor(&self, cx: &Context) -> Option<usize> {
         cx.frame().anchor
     }
@@ -337,19 +337,13 @@ impl<R: Rules> Reader<'_, R> {
     fn plain(&mut self, at: usize, code: Code) {
         let frame = *self.top();
         match frame.body {
-            Body::Opaque => {
-                let note = self.rules.note(&self.context(at));
-                self.top().note = note;
-            }
+            Body::Opaque => self.take_notes(at),
             Body::Elements => {
                 if code == COMMA && self.rules.separates(&self.context(at)) {
                     self.end_unit(at);
                 } else {
                     self.enter(at);
-                    let note = self.rules.note(&self.context(at));
-                    self.top().note = note;
-                    let anchor = self.rules.anchor(&self.context(at));
-                    self.top().anchor = anchor;
+                    self.take_notes(at);
                 }
             }
             Body::Statements => {
@@ -368,11 +362,17 @@ impl<R: Rules> Reader<'_, R> {
                     return;
                 }
                 self.enter(at);
-                let note = self.rules.note(&self.context(at));
-                self.top().note = note;
+                self.take_notes(at);
                 self.after(at);
             }
         }
+    }
+
+    fn take_notes(&mut self, at: usize) {
+        let anchor = self.rules.anchor(&self.context(at));
+        self.top().anchor = anchor;
+        let note = self.rules.note(&self.context(at));
+        self.top().note = note;
     }
 
     /// Asks whether the unit at hand ends with the token `at`.

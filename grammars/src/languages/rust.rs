@@ -661,7 +661,12 @@ impl Rules for RustRules {
     fn note_at_bracket(&self, cx: &Context, _body: Body) -> Option<usize> {
         let note = cx.frame().note;
         let consumed = cx.tokens[cx.at].code == OPEN_BRACE && !nested_block(cx) && announced(cx).is_some();
-        if consumed { None } else { note }
+        match cx.frame().anchor {
+            _ if !consumed => note,
+            // Of `if match x {…} {…}` the second body is still to come.
+            outer if cx.frame().body != Body::Elements && outer != note => outer,
+            _ => None,
+        }
     }
 
     fn ends(&self, cx: &Context) -> End {
@@ -685,10 +690,20 @@ impl Rules for RustRules {
         }
     }
 
-    /// The value of a match arm.
+    /// In a list of match arms, the value of the arm; elsewhere the head in which a `match` stands.
     fn anchor(&self, cx: &Context) -> Option<usize> {
-        let arrow = cx.tokens[cx.at].code == word("=>");
-        cx.frame().anchor.or(if arrow { Some(cx.at + 1) } else { None })
+        const HEADS: [Code; 4] = [word("if"), word("while"), word("="), word("in")];
+        let frame = cx.frame();
+        let code = cx.tokens[cx.at].code;
+        match frame.body {
+            Body::Elements if code == word("=>") => frame.anchor.or(Some(cx.at + 1)),
+            Body::Elements => frame.anchor,
+            _ if code == word("match") => {
+                frame.note.filter(|&i| cx.code(i).is_some_and(|noted| HEADS.contains(&noted)))
+            }
+            _ if code == word("else") || code == COMMA => None,
+            _ => frame.anchor,
+        }
     }
 
     /// A match arm whose value is a block needs no comma.

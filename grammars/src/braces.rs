@@ -405,9 +405,10 @@ impl<R: Rules> Reader<'_, R> {
         let found = match open {
             OPEN_BRACE => Some(top.brace),
             // Every frame that is passed here is closed below.
-            _ => self.frames.iter().rposition(|frame| {
-                !frame.clause && frame.open.is_some_and(|i| self.tokens[i].code == open)
-            }),
+            _ => self
+                .frames
+                .iter()
+                .rposition(|frame| !frame.clause && frame.open.is_some_and(|i| self.tokens[i].code == open)),
         };
         let Some(found) = found else { return };
         while self.frames.len() > found + 1 {
@@ -421,9 +422,7 @@ impl<R: Rules> Reader<'_, R> {
         let Frame { body, unit, .. } = *frame;
         match body {
             Body::Statements => self.after(at),
-            Body::Elements if unit.is_some() && self.rules.ends_element(&self.context(at)) => {
-                self.end_unit(at + 1)
-            }
+            Body::Elements if unit.is_some() && self.rules.ends_element(&self.context(at)) => self.end_unit(at + 1),
             _ => {}
         }
     }

@@ -15,6 +15,13 @@ use crate::token::{
     OPEN_BRACE, OPEN_BRACKET, OPEN_PAREN, SEMICOLON, STRING, Token, Unit, varies,
 };
 
+/// The code of a spelling, looked up while compiling: at run time the search would cost more than all the rest.
+macro_rules! word {
+    ($spelling:literal) => {
+        const { code_of(WORDS, $spelling) }
+    };
+}
+
 /// Names of types and other contextual words are no keywords: they count as names.
 #[rustfmt::skip]
 const WORDS: &[&str] = &[
@@ -32,7 +39,7 @@ const WORDS: &[&str] = &[
     "@", "\\",
 ];
 
-const CPP_ONLY: std::ops::RangeInclusive<Code> = word("class")..=word("co_yield");
+const CPP_ONLY: std::ops::RangeInclusive<Code> = word!("class")..=word!("co_yield");
 
 pub const fn word(spelling: &str) -> Code {
     code_of(WORDS, spelling)
@@ -238,17 +245,17 @@ fn start_directive(s: &mut Scanner) {
         s.at = start + 1;
     }
     let code = match name {
-        b"include" => word("#include"),
-        b"define" => word("#define"),
-        b"if" => word("#if"),
-        b"ifdef" => word("#ifdef"),
-        b"ifndef" => word("#ifndef"),
-        b"elif" => word("#elif"),
-        b"elifdef" => word("#elifdef"),
-        b"elifndef" => word("#elifndef"),
-        b"else" => word("#else"),
-        b"endif" => word("#endif"),
-        _ => word("#directive"),
+        b"include" => word!("#include"),
+        b"define" => word!("#define"),
+        b"if" => word!("#if"),
+        b"ifdef" => word!("#ifdef"),
+        b"ifndef" => word!("#ifndef"),
+        b"elif" => word!("#elif"),
+        b"elifdef" => word!("#elifdef"),
+        b"elifndef" => word!("#elifndef"),
+        b"else" => word!("#else"),
+        b"endif" => word!("#endif"),
+        _ => word!("#directive"),
     };
     s.emit(code, start, s.line);
     if matches!(name, b"include" | b"include_next" | b"import") {
@@ -328,7 +335,8 @@ fn raw_string(s: &mut Scanner, prefix: usize) {
     close[1..=len].copy_from_slice(&body[..len]);
     close[len + 1] = b'"';
     let close = &close[..len + 2];
-    let end = memchr::memmem::find(&body[len..], close).map_or(s.src.len(), |i| start + prefix + 1 + len + i + close.len());
+    let end =
+        memchr::memmem::find(&body[len..], close).map_or(s.src.len(), |i| start + prefix + 1 + len + i + close.len());
     s.to(end);
     s.emit(STRING, start, line);
 }
@@ -336,8 +344,26 @@ fn raw_string(s: &mut Scanner, prefix: usize) {
 /// Is the `-` or `+` here the sign of a number? Not between two operands.
 fn is_signed(s: &Scanner) -> bool {
     const TYPES: [&[u8]; 21] = [
-        b"int", b"char", b"long", b"short", b"unsigned", b"signed", b"float", b"double", b"bool", b"size_t", b"ssize_t",
-        b"int8_t", b"int16_t", b"int32_t", b"int64_t", b"uint8_t", b"uint16_t", b"uint32_t", b"uint64_t", b"intptr_t",
+        b"int",
+        b"char",
+        b"long",
+        b"short",
+        b"unsigned",
+        b"signed",
+        b"float",
+        b"double",
+        b"bool",
+        b"size_t",
+        b"ssize_t",
+        b"int8_t",
+        b"int16_t",
+        b"int32_t",
+        b"int64_t",
+        b"uint8_t",
+        b"uint16_t",
+        b"uint32_t",
+        b"uint64_t",
+        b"intptr_t",
         b"uintptr_t",
     ];
     if !(s.peek(1).is_ascii_digit() || (s.peek(1) == b'.' && s.peek(2).is_ascii_digit())) {
@@ -349,11 +375,9 @@ fn is_signed(s: &Scanner) -> bool {
         Some(CLOSE_PAREN) => {
             // `(int)-1`
             let Some(token) = tokens.len().checked_sub(2).map(|i| tokens[i]) else { return false };
-            token.code == word("*") || TYPES.contains(&&s.src[token.start as usize..token.end as usize])
+            token.code == word!("*") || TYPES.contains(&&s.src[token.start as usize..token.end as usize])
         }
-        Some(code) => {
-            !varies(code) && code != CLOSE_BRACKET && code != word("++") && code != word("--")
-        }
+        Some(code) => !varies(code) && code != CLOSE_BRACKET && code != word!("++") && code != word!("--"),
     }
 }
 
@@ -394,9 +418,11 @@ fn number(s: &mut Scanner) {
         }
     }
     let suffix = s.rest().iter().take_while(|&&b| is_name(b)).count();
-    let standard = |b: &u8| matches!(b, b'u' | b'U' | b'l' | b'L' | b'z' | b'Z' | b'f' | b'F' | b'w' | b'W' | b'd' | b'D');
+    let standard =
+        |b: &u8| matches!(b, b'u' | b'U' | b'l' | b'L' | b'z' | b'Z' | b'f' | b'F' | b'w' | b'W' | b'd' | b'D');
     let text = &s.rest()[..suffix];
-    if text.iter().all(standard) || matches!(text, b"f16" | b"f32" | b"f64" | b"f128" | b"F16" | b"F32" | b"F64" | b"F128")
+    if text.iter().all(standard)
+        || matches!(text, b"f16" | b"f32" | b"f64" | b"f128" | b"F16" | b"F32" | b"F64" | b"F128")
     {
         s.at += suffix;
     }
@@ -410,8 +436,18 @@ pub fn units(dialect: Dialect, src: &[u8], out: &mut Lexed) {
 /// Is the unit that starts with these tokens a test, by the macro that defines it?
 pub fn is_test(src: &[u8], tokens: &[Token]) -> bool {
     const TESTS: [&[u8]; 12] = [
-        b"TEST", b"TEST_F", b"TEST_P", b"TYPED_TEST", b"TYPED_TEST_P", b"TEST_CASE", b"TEST_CASE_METHOD",
-        b"TEMPLATE_TEST_CASE", b"SCENARIO", b"BOOST_AUTO_TEST_CASE", b"BOOST_FIXTURE_TEST_CASE", b"START_TEST",
+        b"TEST",
+        b"TEST_F",
+        b"TEST_P",
+        b"TYPED_TEST",
+        b"TYPED_TEST_P",
+        b"TEST_CASE",
+        b"TEST_CASE_METHOD",
+        b"TEMPLATE_TEST_CASE",
+        b"SCENARIO",
+        b"BOOST_AUTO_TEST_CASE",
+        b"BOOST_FIXTURE_TEST_CASE",
+        b"START_TEST",
     ];
     match tokens {
         [first, second, ..] if first.code == IDENTIFIER && second.code == OPEN_PAREN => {
@@ -446,7 +482,7 @@ enum Brace {
     Data,
 }
 
-const TYPES: [Code; 5] = [word("struct"), word("class"), word("union"), word("enum"), word("namespace")];
+const TYPES: [Code; 5] = [word!("struct"), word!("class"), word!("union"), word!("enum"), word!("namespace")];
 
 /// The token that this frame has noted, if it has been passed: the end of a template's head lies ahead.
 fn noted(cx: &Context) -> Option<Code> {
@@ -458,14 +494,13 @@ fn in_template_head(cx: &Context) -> bool {
 }
 
 fn is_expression(noted: Option<Code>) -> bool {
-    const EXPRESSION: [Code; 5] =
-        [word("="), word("return"), word("throw"), word("co_return"), word("co_yield")];
+    const EXPRESSION: [Code; 5] = [word!("="), word!("return"), word!("throw"), word!("co_return"), word!("co_yield")];
     noted.is_some_and(|code| EXPRESSION.contains(&code))
 }
 
 /// Where the `<` after the `template` at hand is closed.
 fn template_end(cx: &Context) -> Option<usize> {
-    if cx.next() != Some(word("<")) {
+    if cx.next() != Some(word!("<")) {
         return None;
     }
     let (mut angles, mut brackets) = (0usize, 0usize);
@@ -474,8 +509,8 @@ fn template_end(cx: &Context) -> Option<usize> {
             OPEN_PAREN | OPEN_BRACKET | OPEN_BRACE => brackets += 1,
             CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE => brackets = brackets.checked_sub(1)?,
             SEMICOLON if brackets == 0 => return None,
-            code if brackets == 0 && code == word("<") => angles += 1,
-            code if brackets == 0 && code == word(">") => {
+            code if brackets == 0 && code == word!("<") => angles += 1,
+            code if brackets == 0 && code == word!(">") => {
                 angles -= 1;
                 if angles == 0 {
                     return Some(i);
@@ -519,48 +554,65 @@ fn brace(cx: &Context) -> Brace {
     let statements = frame.body == Body::Statements;
     // The token before the bracket pair that was closed last, which is the one before this brace if one is.
     let before = frame.closed_at.and_then(|i| i.checked_sub(1)).and_then(|i| cx.code(i));
-    let of_lambda = before == Some(CLOSE_BRACKET) && frame.closed_at.is_some_and(|i| i < 3 || cx.code(i - 3) != Some(word("operator")));
+    let of_lambda = before == Some(CLOSE_BRACKET)
+        && frame.closed_at.is_some_and(|i| i < 3 || cx.code(i - 3) != Some(word!("operator")));
     let of_type = match noted {
-        Some(code) if code == word("enum") => Some(Brace::Enumerators),
-        Some(code) if code == word("namespace") => Some(Brace::Block),
+        Some(code) if code == word!("enum") => Some(Brace::Enumerators),
+        Some(code) if code == word!("namespace") => Some(Brace::Block),
         Some(code) if TYPES.contains(&code) => Some(Brace::Members),
         _ => None,
     };
     let function = |or: Brace| match noted {
         _ if of_lambda => Brace::Lambda,
         Some(OPEN_PAREN) if statements => Brace::Block,
-        Some(code) if code == word("->") => if statements { Brace::Block } else { Brace::Lambda },
+        Some(code) if code == word!("->") => {
+            if statements {
+                Brace::Block
+            } else {
+                Brace::Lambda
+            }
+        }
         _ => or,
     };
     match previous {
-        _ if previous == word("do") => Brace::Do,
-        _ if previous == word("else") || previous == word("try") => Brace::Block,
-        _ if previous == word("requires") => Brace::Lambda,
+        _ if previous == word!("do") => Brace::Do,
+        _ if previous == word!("else") || previous == word!("try") => Brace::Block,
+        _ if previous == word!("requires") => Brace::Lambda,
         _ if TYPES.contains(&previous) => of_type.unwrap_or(Brace::Data),
-        _ if previous == word("mutable") || previous == word("constexpr") => Brace::Lambda,
-        _ if previous == word("noexcept") || previous == word("const") || previous == word("volatile") => {
-            if expression { Brace::Lambda } else { function(Brace::Block) }
+        _ if previous == word!("mutable") || previous == word!("constexpr") => Brace::Lambda,
+        _ if previous == word!("noexcept") || previous == word!("const") || previous == word!("volatile") => {
+            if expression {
+                Brace::Lambda
+            } else {
+                function(Brace::Block)
+            }
         }
-        STRING if cx.at >= 2 && cx.code(cx.at - 2) == Some(word("extern")) => Brace::Block,
+        STRING if cx.at >= 2 && cx.code(cx.at - 2) == Some(word!("extern")) => Brace::Block,
         CLOSE_PAREN => {
             let Some(before) = before else { return Brace::Data };
             const HEADS: [Code; 9] = [
-                word("if"),
-                word("for"),
-                word("while"),
-                word("switch"),
-                word("catch"),
-                word("noexcept"),
-                word("throw"),
-                word("constexpr"),
-                word(">"),
+                word!("if"),
+                word!("for"),
+                word!("while"),
+                word!("switch"),
+                word!("catch"),
+                word!("noexcept"),
+                word!("throw"),
+                word!("constexpr"),
+                word!(">"),
             ];
-            let operator = frame.closed_at.is_some_and(|i| i >= 2 && cx.code(i - 2) == Some(word("operator")));
+            let operator = frame.closed_at.is_some_and(|i| i >= 2 && cx.code(i - 2) == Some(word!("operator")));
             match before {
                 _ if of_lambda => Brace::Lambda,
                 _ if noted == Some(COLON) => Brace::Block,
-                _ if before == word("requires") => Brace::Lambda,
-                _ if expression => if before == word(">") { Brace::Lambda } else { Brace::Data },
+                _ if before == word!("requires") => Brace::Lambda,
+                _ if expression => {
+                    if before == word!(">") {
+                        Brace::Lambda
+                    } else {
+                        Brace::Data
+                    }
+                }
                 _ if of_type.is_some() => of_type.unwrap_or(Brace::Data),
                 _ if !statements => {
                     if noted == Some(OPEN_PAREN) || (before == IDENTIFIER && holds_statement(cx)) {
@@ -571,7 +623,7 @@ fn brace(cx: &Context) -> Brace {
                 }
                 IDENTIFIER | CLOSE_PAREN | CLOSE_BRACKET => Brace::Block,
                 _ if operator || HEADS.contains(&before) => Brace::Block,
-                _ if before == word("decltype") || before == word("delete") || before == word("new") => Brace::Block,
+                _ if before == word!("decltype") || before == word!("delete") || before == word!("new") => Brace::Block,
                 _ => Brace::Data,
             }
         }
@@ -580,22 +632,46 @@ fn brace(cx: &Context) -> Brace {
             match before {
                 _ if attribute => of_type.unwrap_or(function(Brace::Block)),
                 Some(IDENTIFIER | CLOSE_BRACKET | CLOSE_PAREN | STRING) => Brace::Data,
-                Some(before) if before == word(">") || before == word("*") || before == word("operator") => Brace::Data,
+                Some(before) if before == word!(">") || before == word!("*") || before == word!("operator") => {
+                    Brace::Data
+                }
                 _ => Brace::Lambda,
             }
         }
-        CLOSE_BRACE => if noted == Some(COLON) { Brace::Block } else { Brace::Data },
+        CLOSE_BRACE => {
+            if noted == Some(COLON) {
+                Brace::Block
+            } else {
+                Brace::Data
+            }
+        }
         SEMICOLON => Brace::Block,
-        COLON => if statements && !expression { Brace::Block } else { Brace::Data },
+        COLON => {
+            if statements && !expression {
+                Brace::Block
+            } else {
+                Brace::Data
+            }
+        }
         COMMA | OPEN_PAREN => {
             let parens = frame.open.is_some_and(|i| cx.code(i) == Some(OPEN_PAREN));
             if parens && holds_statement(cx) { Brace::Lambda } else { Brace::Data }
         }
-        _ if expression => if of_lambda { Brace::Lambda } else { Brace::Data },
+        _ if expression => {
+            if of_lambda {
+                Brace::Lambda
+            } else {
+                Brace::Data
+            }
+        }
         _ if noted == Some(COLON) => Brace::Data,
         _ if of_type.is_some() => of_type.unwrap_or(Brace::Data),
         IDENTIFIER if statements && frame.unit.is_some_and(|unit| unit + 1 == cx.at) => {
-            if holds_statement(cx) { Brace::Block } else { Brace::Data }
+            if holds_statement(cx) {
+                Brace::Block
+            } else {
+                Brace::Data
+            }
         }
         _ => function(Brace::Data),
     }
@@ -642,52 +718,58 @@ impl Rules for CRules {
         }
         let noted = note.and_then(|i| cx.code(i));
         let expression = is_expression(noted);
-        if noted == Some(word("do")) {
-            return if code == word("while") { None } else { note };
+        if noted == Some(word!("do")) {
+            return if code == word!("while") { None } else { note };
         }
         match code {
             COMMA if cx.frame().body == Body::Opaque => None,
-            _ if code == word("template") => template_end(cx).or(note),
+            _ if code == word!("template") => template_end(cx).or(note),
             _ if TYPES.contains(&code) => {
                 let kept = expression
                     || noted == Some(OPEN_PAREN)
-                    || (noted == Some(word("enum")) && cx.previous() == noted)
-                    || (code == word("enum") && cx.previous() == Some(word("using")));
+                    || (noted == Some(word!("enum")) && cx.previous() == noted)
+                    || (code == word!("enum") && cx.previous() == Some(word!("using")));
                 if kept { note } else { Some(cx.at) }
             }
-            _ if code == word("=") => if cx.previous() == Some(word("operator")) { note } else { Some(cx.at) },
+            _ if code == word!("=") => {
+                if cx.previous() == Some(word!("operator")) {
+                    note
+                } else {
+                    Some(cx.at)
+                }
+            }
             // Not the exceptions that a function may throw.
-            _ if code == word("throw") && cx.next() == Some(OPEN_PAREN) => note,
-            _ if is_expression(Some(code)) || code == word("do") => Some(cx.at),
-            _ if code == word("else") => None,
+            _ if code == word!("throw") && cx.next() == Some(OPEN_PAREN) => note,
+            _ if is_expression(Some(code)) || code == word!("do") => Some(cx.at),
+            _ if code == word!("else") => None,
             _ if noted == Some(OPEN_PAREN) => {
                 const TRAILING: [Code; 16] = [
-                    word("const"),
-                    word("volatile"),
-                    word("noexcept"),
-                    word("requires"),
-                    word("&"),
-                    word("&&"),
-                    word("*"),
-                    word("::"),
-                    word("<"),
-                    word(">"),
-                    word("try"),
-                    word("mutable"),
-                    word("typename"),
-                    word("decltype"),
-                    word("operator"),
-                    word("if"),
+                    word!("const"),
+                    word!("volatile"),
+                    word!("noexcept"),
+                    word!("requires"),
+                    word!("&"),
+                    word!("&&"),
+                    word!("*"),
+                    word!("::"),
+                    word!("<"),
+                    word!(">"),
+                    word!("try"),
+                    word!("mutable"),
+                    word!("typename"),
+                    word!("decltype"),
+                    word!("operator"),
+                    word!("if"),
                 ];
                 match code {
                     COLON => Some(cx.at),
-                    _ if code == word("->") => Some(cx.at),
+                    _ if code == word!("->") => Some(cx.at),
                     IDENTIFIER | STRING => note,
                     _ if TRAILING.contains(&code) => note,
-                    _ if cx.previous() == Some(word("operator")) => note,
+                    _ if cx.previous() == Some(word!("operator")) => note,
                     _ if self.dialect == Dialect::C && (code == COMMA || code == SEMICOLON) => note,
                     // `FOO(x) static int f(…)`
-                    _ if (word("break")..=word("co_yield")).contains(&code) => note,
+                    _ if (word!("break")..=word!("co_yield")).contains(&code) => note,
                     _ => None,
                 }
             }
@@ -708,14 +790,14 @@ impl Rules for CRules {
                         matches!(cx.text(cx.at - 1), b"__attribute__" | b"alignas" | b"__declspec" | b"_Alignas");
                     // In the template arguments of a specialization or a base.
                     let arguments = note.is_some_and(|i| {
-                        cx.code(i + 2) == Some(word("<")) || (i + 2..i + 5).any(|i| cx.code(i) == Some(COLON))
+                        cx.code(i + 2) == Some(word!("<")) || (i + 2..i + 5).any(|i| cx.code(i) == Some(COLON))
                     });
                     if attribute || arguments { note } else { Some(cx.at) }
                 }
                 Some(_) => note,
                 None if cx.frame().body == Body::Statements => Some(cx.at),
                 None => {
-                    let lambda = matches!(cx.previous(), Some(CLOSE_BRACKET)) || cx.previous() == Some(word(">"));
+                    let lambda = matches!(cx.previous(), Some(CLOSE_BRACKET)) || cx.previous() == Some(word!(">"));
                     if lambda { Some(cx.at) } else { None }
                 }
             },
@@ -729,19 +811,19 @@ impl Rules for CRules {
     }
 
     fn ends(&self, cx: &Context) -> End {
-        const ACCESS: [Code; 3] = [word("public"), word("private"), word("protected")];
+        const ACCESS: [Code; 3] = [word!("public"), word!("private"), word!("protected")];
         let noted = noted(cx);
         match cx.tokens[cx.at].code {
             SEMICOLON => {
-                let goes_on = cx.next() == Some(word("else"))
-                    || (noted == Some(word("do")) && cx.next() == Some(word("while")))
+                let goes_on = cx.next() == Some(word!("else"))
+                    || (noted == Some(word!("do")) && cx.next() == Some(word!("while")))
                     || (self.dialect == Dialect::C && noted == Some(OPEN_PAREN) && is_old_style(cx));
                 if goes_on { End::Not } else { End::After }
             }
             CLOSE_BRACE if cx.frame().closed == Some(Body::Opaque) => End::Not,
             CLOSE_BRACE => {
                 let goes_on = noted.is_some()
-                    || cx.next().is_some_and(|next| next == word("else") || next == word("catch"))
+                    || cx.next().is_some_and(|next| next == word!("else") || next == word!("catch"))
                     || matches!(cx.text(cx.at + 1), b"__except" | b"__finally");
                 if goes_on { End::Not } else { End::After }
             }
@@ -750,31 +832,33 @@ impl Rules for CRules {
                 if label && cx.frame().unit.is_some_and(|unit| unit + 2 >= cx.at) { End::After } else { End::Not }
             }
             // A macro without a semicolon before an access label.
-            _ if cx.next().is_some_and(|next| ACCESS.contains(&next)) && cx.code(cx.at + 2) == Some(COLON) => End::After,
+            _ if cx.next().is_some_and(|next| ACCESS.contains(&next)) && cx.code(cx.at + 2) == Some(COLON) => {
+                End::After
+            }
             _ => End::Not,
         }
     }
 
     fn clause(&self, cx: &Context) -> bool {
         match cx.tokens[cx.at].code {
-            code if code == word("case") => true,
-            code if code == word("default") => cx.next() == Some(COLON),
+            code if code == word!("case") => true,
+            code if code == word!("default") => cx.next() == Some(COLON),
             _ => false,
         }
     }
 
     fn directive(&self, cx: &Context) -> Option<(Directive, usize)> {
         let code = cx.tokens[cx.at].code;
-        if !(word("#include")..=word("#directive")).contains(&code) {
+        if !(word!("#include")..=word!("#directive")).contains(&code) {
             return None;
         }
         let mark = cx.marks.partition_point(|&mark| mark as usize <= cx.at);
         let end = cx.marks.get(mark).map_or(cx.tokens.len(), |&mark| mark as usize);
-        let directive = if (word("#if")..=word("#ifndef")).contains(&code) {
+        let directive = if (word!("#if")..=word!("#ifndef")).contains(&code) {
             Directive::If
-        } else if (word("#elif")..=word("#else")).contains(&code) {
+        } else if (word!("#elif")..=word!("#else")).contains(&code) {
             Directive::Else
-        } else if code == word("#endif") {
+        } else if code == word!("#endif") {
             Directive::EndIf
         } else {
             Directive::Line
@@ -784,10 +868,170 @@ impl Rules for CRules {
 
     fn flags(&self, cx: &Context, start: usize, end: usize) -> u8 {
         match cx.code(start) {
-            Some(code) if code == word("#include") => Unit::IMPORT,
-            Some(code) if code == word("using") && cx.code(start + 2) != Some(word("=")) => Unit::IMPORT,
+            Some(code) if code == word!("#include") => Unit::IMPORT,
+            Some(code) if code == word!("using") && cx.code(start + 2) != Some(word!("=")) => Unit::IMPORT,
             Some(IDENTIFIER) if is_test(cx.src, &cx.tokens[start..end]) => Unit::TEST,
             _ => 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lexed(dialect: Dialect, src: &str) -> Lexed {
+        let mut out = Lexed::default();
+        lex(dialect, src.as_bytes(), &mut out);
+        units(dialect, src.as_bytes(), &mut out);
+        out
+    }
+
+    fn texts(src: &str) -> Vec<&str> {
+        lexed(Dialect::Cpp, src).tokens.iter().map(|t| &src[t.start as usize..t.end as usize]).collect()
+    }
+
+    /// Units with their text, nested ones after the one around them; `i` and `t` mark imports and tests.
+    fn pieces(dialect: Dialect, src: &str) -> Vec<String> {
+        let out = lexed(dialect, src);
+        let piece = |unit: &Unit| {
+            let (first, last) = (out.tokens[unit.start as usize], out.tokens[unit.end as usize - 1]);
+            let import = if unit.flags & Unit::IMPORT != 0 { "i " } else { "" };
+            let test = if unit.flags & Unit::TEST != 0 { "t " } else { "" };
+            format!("{import}{test}{}", &src[first.start as usize..last.end as usize])
+        };
+        out.units.iter().map(piece).collect()
+    }
+
+    #[test]
+    fn signs_belong_to_numbers_only_where_an_operand_is_expected() {
+        assert_eq!(
+            texts("a-1 (-1) b[-1]-2 return -.5f"),
+            ["a", "-", "1", "(", "-1", ")", "b", "[", "-1", "]", "-", "2", "return", "-.5f"]
+        );
+    }
+
+    #[test]
+    fn literals_take_their_prefixes_and_standard_suffixes() {
+        assert_eq!(
+            texts("u8\"a\" L'b' 1'000ULL 0x1p-3 10_km R\"x(a)\"b)x\" \"c\"sv"),
+            ["u8\"a\"", "L'b'", "1'000ULL", "0x1p-3", "10", "_km", "R\"x(a)\"b)x\"", "\"c\"", "sv"]
+        );
+    }
+
+    #[test]
+    fn directives_are_named_without_their_blanks() {
+        let src = "#  include <a b.h> // c\n# pragma once\n";
+        let out = lexed(Dialect::C, src);
+        let codes: Vec<Code> = out.tokens.iter().map(|t| t.code).collect();
+        assert_eq!(codes, [word!("#include"), STRING, word!("#directive"), IDENTIFIER]);
+        assert_eq!(out.marks, [2, 4]);
+    }
+
+    #[test]
+    fn keywords_of_cpp_are_names_in_c() {
+        let out = lexed(Dialect::C, "int new = class;");
+        assert!(out.tokens.iter().filter(|t| t.end - t.start >= 3).all(|t| t.code == IDENTIFIER));
+        assert!(
+            dialect_of(b"int f(int class);\n") == Dialect::C && dialect_of(b"\n  namespace a {\n}") == Dialect::Cpp
+        );
+    }
+
+    #[test]
+    fn directives_are_units_and_conditions_hold_theirs() {
+        assert_eq!(
+            pieces(Dialect::C, "#include <a>\n#ifdef B\nint c;\n#else\n#define D(e) {\n#endif\nint f;"),
+            [
+                "i #include <a>",
+                "#ifdef B\nint c;\n#else\n#define D(e) {\n#endif",
+                "int c;",
+                "#else\n#define D(e) {",
+                "#define D(e) {",
+                "int f;"
+            ]
+        );
+    }
+
+    #[test]
+    fn branches_that_each_open_a_brace_close_it_once() {
+        let src = "void f() {\n#if A\nif (a) {\n#else\nif (b) {\n#endif\nc;\n}\nd;\n}\nint e;";
+        let pieces = pieces(Dialect::C, src);
+        assert_eq!(pieces.last().map(String::as_str), Some("int e;"));
+        assert!(pieces.iter().any(|piece| piece == "d;"));
+    }
+
+    #[test]
+    fn statements_of_c_end_where_they_should() {
+        assert_eq!(
+            pieces(Dialect::C, "do { a; } while (b); if (c) d; else { e; } f = (struct g){ h, i };"),
+            ["do { a; } while (b);", "a;", "if (c) d; else { e; }", "e;", "f = (struct g){ h, i };"]
+        );
+        assert_eq!(
+            pieces(Dialect::C, "switch (a) { case 1: b; break; default: c; }"),
+            ["switch (a) { case 1: b; break; default: c; }", "case 1: b; break;", "b;", "break;", "default: c;", "c;"]
+        );
+        assert_eq!(
+            pieces(Dialect::C, "int f(a, b) int a; char *b; { c; } enum { D, E } g;"),
+            ["int f(a, b) int a; char *b; { c; }", "c;", "enum { D, E } g;", "D", "E"]
+        );
+    }
+
+    #[test]
+    fn classes_hold_members_and_functions_end_with_their_body() {
+        assert_eq!(
+            pieces(
+                Dialect::Cpp,
+                "template <class T = int> class A : B<T> { public: A() : b{1}, c(2) { d; } E f() const; };"
+            ),
+            [
+                "template <class T = int> class A : B<T> { public: A() : b{1}, c(2) { d; } E f() const; };",
+                "public:",
+                "A() : b{1}, c(2) { d; }",
+                "d;",
+                "E f() const;"
+            ]
+        );
+        assert_eq!(
+            pieces(Dialect::Cpp, "extern \"C\" { int a; } namespace { b c{1}; }"),
+            ["extern \"C\" { int a; }", "int a;", "namespace { b c{1}; }", "b c{1};"]
+        );
+    }
+
+    #[test]
+    fn lambdas_hold_statements_and_the_unit_goes_on() {
+        assert_eq!(
+            pieces(Dialect::Cpp, "auto a = [&](int b) -> int { c; }; d(e, [=] { f; }); try { g; } catch (...) {}"),
+            ["auto a = [&](int b) -> int { c; };", "c;", "d(e, [=] { f; });", "f;", "try { g; } catch (...) {}", "g;"]
+        );
+    }
+
+    #[test]
+    fn tests_and_imports_are_flagged() {
+        assert_eq!(
+            pieces(Dialect::Cpp, "TEST(A, b) { } using namespace c; using d = e;"),
+            ["t TEST(A, b) { }", "i using namespace c;", "using d = e;"]
+        );
+    }
+
+    #[test]
+    fn every_prefix_of_anything_is_lexed_in_order() {
+        let src = "#if A /* b\n */ \\\n c\n#  include <d\n#\n#elif 'e\n} ) R\"x(a)y\"b)x\" R\"(\"; u8R\"01234567890123456789(\" \
+                   template <class T> a<b>>c 1'0'x .5e+ 0x -\n#else\n{([\n#endif\n#endif\ncase 1: default: \"\\\r\n\\";
+        for dialect in [Dialect::C, Dialect::Cpp] {
+            for end in 0..=src.len() {
+                let mut out = Lexed::default();
+                lex(dialect, &src.as_bytes()[..end], &mut out);
+                units(dialect, &src.as_bytes()[..end], &mut out);
+                assert!(out.tokens.iter().all(|t| t.start < t.end && t.end as usize <= end));
+                assert!(out.tokens.windows(2).all(|pair| pair[0].end <= pair[1].start));
+            }
+        }
+    }
+
+    #[test]
+    fn deep_brackets_under_deep_conditions_stay_linear() {
+        let src = ["{(".repeat(50_000), "\n#if A\n#else\n".repeat(20_000), "]".repeat(50_000)].concat();
+        let out = lexed(Dialect::Cpp, &src);
+        assert_eq!(out.tokens.len(), 210_000);
     }
 }

@@ -15,6 +15,13 @@ use crate::token::{
 };
 use crate::{Cache, Difference, Language, Lexer, parsers};
 
+/// The code of a spelling, looked up while compiling: at run time the search would cost more than all the rest.
+macro_rules! word {
+    ($spelling:literal) => {
+        const { code_of(WORDS, $spelling) }
+    };
+}
+
 pub static RUST: Language = Language {
     name: "rust",
     family: "rust",
@@ -109,10 +116,6 @@ const WORDS: &[&str] = &[
     "...", "..=", "::", "->", "=>", "#", "$", "?", "'", "~", "\\",
 ];
 
-const fn word(spelling: &str) -> Code {
-    code_of(WORDS, spelling)
-}
-
 fn alphabet() -> &'static Alphabet {
     static ALPHABET: LazyLock<Alphabet> = LazyLock::new(|| Alphabet::new(WORDS));
     &ALPHABET
@@ -150,14 +153,14 @@ fn lex(src: &[u8], out: &mut Lexed) {
                 }
                 s.emit(IDENTIFIER, start, s.line);
             }
-            b'&' if s.peek(1) == b'&' && !operand(&s) => one(&mut s, word("&")),
-            b'|' if s.peek(1) == b'|' && !operand(&s) => one(&mut s, word("|")),
+            b'&' if s.peek(1) == b'&' && !operand(&s) => one(&mut s, word!("&")),
+            b'|' if s.peek(1) == b'|' && !operand(&s) => one(&mut s, word!("|")),
             b'[' => {
                 one(&mut s, OPEN_BRACKET);
                 let n = s.out.tokens.len();
                 if depth > 0 {
                     depth += 1;
-                } else if n >= 2 && s.out.tokens[n - 2].code == word("#") {
+                } else if n >= 2 && s.out.tokens[n - 2].code == word!("#") {
                     depth = 1;
                     if s.out.marks.last() == Some(&(n as u32 - 2)) {
                         s.out.marks.pop(); // the attribute before it is its neighbour: one run
@@ -193,8 +196,8 @@ fn operand(s: &Scanner) -> bool {
     s.last().is_some_and(|code| {
         varies(code)
             || matches!(code, CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE)
-            || [word("?"), word("await"), word(".."), word("_")].contains(&code)
-            || (code == word(">") && s.out.tokens.len() >= 2 && type_before(s))
+            || [word!("?"), word!("await"), word!(".."), word!("_")].contains(&code)
+            || (code == word!(">") && s.out.tokens.len() >= 2 && type_before(s))
     })
 }
 
@@ -252,7 +255,7 @@ fn quote(s: &mut Scanner, prefix: usize) {
             s.emit(CHARACTER, start, line);
         }
         None if prefix > 0 => s.word(),
-        None => one(s, word("'")),
+        None => one(s, word!("'")),
     }
 }
 
@@ -394,10 +397,10 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
     let text = |i: usize| tokens.get(i).map_or(&b""[..], |t| &src[t.start as usize..t.end as usize]);
     let code = |i: usize| tokens.get(i).map(|t| t.code);
     let mut i = 0;
-    while i < MAX_ATTRIBUTE && code(i) == Some(word("#")) && code(i + 1) == Some(OPEN_BRACKET) {
+    while i < MAX_ATTRIBUTE && code(i) == Some(word!("#")) && code(i + 1) == Some(OPEN_BRACKET) {
         // The last name of the attribute's path.
         let mut name = i + 2;
-        while code(name + 1) == Some(word("::")) && name < i + MAX_PREFIX {
+        while code(name + 1) == Some(word!("::")) && name < i + MAX_PREFIX {
             name += 2;
         }
         let cfg = text(name) == b"cfg";
@@ -429,7 +432,7 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
 /// The first token after the attributes, the visibility and the label of the unit that starts at `start`.
 fn head_of(cx: &Context, start: usize) -> usize {
     let mut at = start;
-    if cx.code(at) == Some(word("#")) {
+    if cx.code(at) == Some(word!("#")) {
         let n = cx.marks.len() / 2;
         let (mut low, mut high) = (0, n);
         while low < high {
@@ -440,14 +443,14 @@ fn head_of(cx: &Context, start: usize) -> usize {
             at = cx.marks[2 * low + 1] as usize;
         }
     }
-    if cx.code(at) == Some(word("pub")) {
+    if cx.code(at) == Some(word!("pub")) {
         at += 1;
         if cx.code(at) == Some(OPEN_PAREN) {
             let close = (at..at + MAX_PREFIX).find(|&i| cx.code(i) == Some(CLOSE_PAREN));
             at = close.map_or(at, |i| i + 1);
         }
     }
-    if cx.code(at) == Some(word("'")) && cx.code(at + 2) == Some(COLON) {
+    if cx.code(at) == Some(word!("'")) && cx.code(at + 2) == Some(COLON) {
         at += 3;
     }
     at
@@ -456,41 +459,41 @@ fn head_of(cx: &Context, start: usize) -> usize {
 /// Is the comma or semicolon at hand the separator of a macro's repetition, `$(…);*`?
 fn repeats(cx: &Context) -> bool {
     cx.previous() == Some(CLOSE_PAREN)
-        && cx.next().is_some_and(|next| [word("*"), word("+"), word("?")].contains(&next))
+        && cx.next().is_some_and(|next| [word!("*"), word!("+"), word!("?")].contains(&next))
         && cx.tokens[cx.at].end == cx.tokens[cx.at + 1].start
 }
 
 /// Does the unit at hand consist of attributes up to here?
 fn is_head(cx: &Context) -> bool {
     cx.previous() == Some(CLOSE_BRACKET)
-        && cx.head() == Some(word("#"))
+        && cx.head() == Some(word!("#"))
         && cx.frame().unit.is_some_and(|unit| head_of(cx, unit) == cx.at)
 }
 
 /// Does a unit with this head end with the brace that closes its body?
 fn ends_with_brace(cx: &Context, head: usize) -> bool {
     const BODIES: [Code; 11] = [
-        word("if"),
-        word("match"),
-        word("loop"),
-        word("while"),
-        word("for"),
-        word("fn"),
-        word("impl"),
-        word("trait"),
-        word("mod"),
-        word("struct"),
-        word("enum"),
+        word!("if"),
+        word!("match"),
+        word!("loop"),
+        word!("while"),
+        word!("for"),
+        word!("fn"),
+        word!("impl"),
+        word!("trait"),
+        word!("mod"),
+        word!("struct"),
+        word!("enum"),
     ];
     const MODIFIERS: [Code; 6] =
-        [word("unsafe"), word("async"), word("const"), word("extern"), word("move"), word("static")];
+        [word!("unsafe"), word!("async"), word!("const"), word!("extern"), word!("move"), word!("static")];
     let mut at = head;
     while at < head + MAX_PREFIX {
         let Some(code) = cx.code(at) else { return false };
         match code {
             OPEN_BRACE => return true,
-            STRING if at > head && cx.code(at - 1) == Some(word("extern")) => {}
-            _ if BODIES.contains(&code) || code == word("macro_rules") => return true,
+            STRING if at > head && cx.code(at - 1) == Some(word!("extern")) => {}
+            _ if BODIES.contains(&code) || code == word!("macro_rules") => return true,
             _ if MODIFIERS.contains(&code) => {}
             // `default fn`, `auto trait`, `union U`
             IDENTIFIER if matches!(cx.text(at), b"default" | b"auto" | b"union" | b"gen" | b"try" | b"macro") => {
@@ -503,12 +506,12 @@ fn ends_with_brace(cx: &Context, head: usize) -> bool {
         at += 1;
     }
     // `path::name! {…}`
-    let mut at = head + (cx.code(head) == Some(word("::"))) as usize;
-    while cx.code(at) == Some(IDENTIFIER) && cx.code(at + 1) == Some(word("::")) && at < head + MAX_PREFIX {
+    let mut at = head + (cx.code(head) == Some(word!("::"))) as usize;
+    while cx.code(at) == Some(IDENTIFIER) && cx.code(at + 1) == Some(word!("::")) && at < head + MAX_PREFIX {
         at += 2;
     }
     cx.code(at) == Some(IDENTIFIER)
-        && cx.code(at + 1) == Some(word("!"))
+        && cx.code(at + 1) == Some(word!("!"))
         && (cx.code(at + 2) == Some(OPEN_BRACE)
             || (cx.code(at + 2) == Some(IDENTIFIER) && cx.code(at + 3) == Some(OPEN_BRACE)))
 }
@@ -516,12 +519,12 @@ fn ends_with_brace(cx: &Context, head: usize) -> bool {
 struct RustRules;
 
 /// After a block, these tokens go on with the expression that it is.
-const GOES_ON: [Code; 4] = [word("else"), word("?"), DOT, word("=>")];
+const GOES_ON: [Code; 4] = [word!("else"), word!("?"), DOT, word!("=>")];
 
 /// A body whose `{` has yet to come, by the token that announced it ([`braces::Frame::note`]).
 fn announced(cx: &Context) -> Option<Body> {
-    const LISTS: [Code; 3] = [word("match"), word("struct"), word("enum")];
-    const NONE: [Code; 3] = [word("use"), word("let"), word("for")];
+    const LISTS: [Code; 3] = [word!("match"), word!("struct"), word!("enum")];
+    const NONE: [Code; 3] = [word!("use"), word!("let"), word!("for")];
     let code = cx.code(cx.frame().note?)?;
     match code {
         _ if NONE.contains(&code) => None,
@@ -541,17 +544,17 @@ fn is_argument(cx: &Context) -> bool {
         }
         depth == 0
     });
-    close.and_then(|i| cx.code(i + 1)).is_some_and(|code| code == COMMA || code == word(">"))
+    close.and_then(|i| cx.code(i + 1)).is_some_and(|code| code == COMMA || code == word!(">"))
 }
 
 /// Does the `{` at hand open a block of its own, by the token before it alone, whatever was announced?
 fn nested_block(cx: &Context) -> bool {
     const BEFORE: [Code; 6] =
-        [word("unsafe"), word("async"), word("move"), word("const"), word("loop"), word("else")];
+        [word!("unsafe"), word!("async"), word!("move"), word!("const"), word!("loop"), word!("else")];
     match cx.previous() {
         None => true,
         // The `{` comes after a lifetime: `'static`.
-        Some(code) if varies(code) || (cx.at > 1 && cx.code(cx.at - 2) == Some(word("'"))) => false,
+        Some(code) if varies(code) || (cx.at > 1 && cx.code(cx.at - 2) == Some(word!("'"))) => false,
         Some(CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE) => false,
         // After the bounds of an item comes its body.
         Some(COMMA) if cx.frame().body != Body::Opaque => announced(cx).is_none() || is_argument(cx),
@@ -559,27 +562,34 @@ fn nested_block(cx: &Context) -> bool {
         Some(code) => {
             // What remains are operators: only these end a type or an expression.
             const ENDS: [Code; 10] = [
-                word(">"),
-                word("?"),
-                word("!"),
-                word(".."),
-                word("await"),
-                word("_"),
-                word("where"),
-                word("::"),
-                word("use"),
-                word("extern"),
+                word!(">"),
+                word!("?"),
+                word!("!"),
+                word!(".."),
+                word!("await"),
+                word!("_"),
+                word!("where"),
+                word!("::"),
+                word!("use"),
+                word!("extern"),
             ];
             !ENDS.contains(&code)
         }
     }
 }
 
+/// Does the comma at hand stand in the type arguments of the type after the arrow that was noted?
+fn in_arguments(cx: &Context) -> bool {
+    let start = cx.frame().note.unwrap_or(cx.at).max(cx.at.saturating_sub(2 * MAX_PREFIX));
+    let count = |code: Code| cx.tokens[start..cx.at].iter().filter(|t| t.code == code).count();
+    count(word!("<")) > count(word!(">"))
+}
+
 impl Rules for RustRules {
     fn opens(&self, cx: &Context) -> Body {
         if cx.tokens[cx.at].code != OPEN_BRACE {
             // `macro_rules! name (…);` holds rules as well.
-            let rules = cx.at >= 3 && cx.code(cx.at - 3) == Some(word("macro_rules"));
+            let rules = cx.at >= 3 && cx.code(cx.at - 3) == Some(word!("macro_rules"));
             return if rules { Body::Statements } else { Body::Opaque };
         }
         // An object in a macro's arguments.
@@ -595,8 +605,8 @@ impl Rules for RustRules {
         // `name! {` or `name! other {`
         let of_macro = |i: usize| {
             cx.at > i
-                && cx.code(cx.at - i) == Some(word("!"))
-                && cx.code(cx.at - i - 1).is_some_and(|code| code == IDENTIFIER || code == word("macro_rules"))
+                && cx.code(cx.at - i) == Some(word!("!"))
+                && cx.code(cx.at - i - 1).is_some_and(|code| code == IDENTIFIER || code == word!("macro_rules"))
         };
         match cx.previous() {
             Some(IDENTIFIER) if of_macro(2) || cx.text(cx.at - 1) == b"try" => Body::Statements,
@@ -609,16 +619,16 @@ impl Rules for RustRules {
     /// Which body is to come: the keyword that announced it.
     fn note(&self, cx: &Context) -> Option<usize> {
         const HEADS: [Code; 10] = [
-            word("if"),
-            word("while"),
-            word("match"),
-            word("impl"),
-            word("trait"),
-            word("mod"),
-            word("struct"),
-            word("enum"),
-            word("extern"),
-            word("use"),
+            word!("if"),
+            word!("while"),
+            word!("match"),
+            word!("impl"),
+            word!("trait"),
+            word!("mod"),
+            word!("struct"),
+            word!("enum"),
+            word!("extern"),
+            word!("use"),
         ];
         let note = cx.frame().note;
         let noted = note.and_then(|i| cx.code(i));
@@ -629,31 +639,29 @@ impl Rules for RustRules {
             _ if varies(code) => note,
             _ if HEADS.contains(&code) => match noted {
                 // `-> impl Trait`, `impl Trait for impl …`, `use<'a>`
-                Some(_) if code == word("impl") || code == word("use") => note,
+                Some(_) if code == word!("impl") || code == word!("use") => note,
                 _ => Some(cx.at),
             },
-            _ if code == word("fn") => if cx.next() == Some(OPEN_PAREN) { note } else { Some(cx.at) },
-            _ if code == word("for") => match noted {
-                _ if cx.next() == Some(word("<")) => note,
-                Some(noted) if noted == word("impl") => note,
+            _ if code == word!("fn") => if cx.next() == Some(OPEN_PAREN) { note } else { Some(cx.at) },
+            _ if code == word!("for") => match noted {
+                _ if cx.next() == Some(word!("<")) => note,
+                Some(noted) if noted == word!("impl") => note,
                 _ => Some(cx.at),
             },
-            _ if code == word("in") => if noted == Some(word("for")) { Some(cx.at) } else { note },
-            _ if code == word("let") => match noted {
-                Some(noted) if [word("if"), word("while"), word("=")].contains(&noted) => Some(cx.at),
+            _ if code == word!("in") => if noted == Some(word!("for")) { Some(cx.at) } else { note },
+            _ if code == word!("let") => match noted {
+                Some(noted) if [word!("if"), word!("while"), word!("=")].contains(&noted) => Some(cx.at),
                 _ => note,
             },
-            _ if code == word("=") => match noted {
-                Some(noted) if noted == word("let") => Some(cx.at),
-                Some(noted) if noted == word("->") => None,
+            _ if code == word!("=") => match noted {
+                Some(noted) if noted == word!("let") => Some(cx.at),
+                Some(noted) if noted == word!("->") => None,
                 _ => note,
             },
-            _ if code == word("->") => note.or(Some(cx.at)),
-            _ if code == word("=>") => None,
-            COMMA | SEMICOLON => match noted {
-                Some(noted) if noted == word("->") || code == SEMICOLON => None,
-                _ => note,
-            },
+            _ if code == word!("->") => note.or(Some(cx.at)),
+            _ if code == word!("=>") => None,
+            SEMICOLON => None,
+            COMMA if noted == Some(word!("->")) && !in_arguments(cx) => None,
             _ => note,
         }
     }
@@ -675,7 +683,7 @@ impl Rules for RustRules {
             SEMICOLON => End::After,
             CLOSE_BRACKET => {
                 let start = cx.frame().unit.unwrap_or(cx.at);
-                let inner = cx.code(start) == Some(word("#")) && cx.code(start + 1) == Some(word("!"));
+                let inner = cx.code(start) == Some(word!("#")) && cx.code(start + 1) == Some(word!("!"));
                 if inner { End::After } else { End::Not }
             }
             CLOSE_BRACE => {
@@ -692,16 +700,16 @@ impl Rules for RustRules {
 
     /// In a list of match arms, the value of the arm; elsewhere the head in which a `match` stands.
     fn anchor(&self, cx: &Context) -> Option<usize> {
-        const HEADS: [Code; 4] = [word("if"), word("while"), word("="), word("in")];
+        const HEADS: [Code; 4] = [word!("if"), word!("while"), word!("="), word!("in")];
         let frame = cx.frame();
         let code = cx.tokens[cx.at].code;
         match frame.body {
-            Body::Elements if code == word("=>") => frame.anchor.or(Some(cx.at + 1)),
+            Body::Elements if code == word!("=>") => frame.anchor.or(Some(cx.at + 1)),
             Body::Elements => frame.anchor,
-            _ if code == word("match") => {
+            _ if code == word!("match") => {
                 frame.note.filter(|&i| cx.code(i).is_some_and(|noted| HEADS.contains(&noted)))
             }
-            _ if code == word("else") || code == COMMA => None,
+            _ if code == word!("else") || code == COMMA => None,
             _ => frame.anchor,
         }
     }
@@ -729,7 +737,7 @@ impl Rules for RustRules {
             let Some(unit) = cx.frame().unit else { return true };
             let field = cx.code(head_of(cx, unit) + 1) == Some(COLON);
             return !field
-                || cx.next().is_some_and(|next| next == word("#") || next == word("pub"))
+                || cx.next().is_some_and(|next| next == word!("#") || next == word!("pub"))
                 || cx.code(cx.at + 2) == Some(COLON);
         }
         let mut depth = 0usize;
@@ -740,7 +748,7 @@ impl Rules for RustRules {
                 Some(CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE) if depth == 0 => return false,
                 Some(CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE) => depth -= 1,
                 Some(COMMA | SEMICOLON) if depth == 0 => return false,
-                Some(code) if depth == 0 && code == word("=>") => return true,
+                Some(code) if depth == 0 && code == word!("=>") => return true,
                 _ => {}
             }
         }
@@ -750,12 +758,120 @@ impl Rules for RustRules {
     fn flags(&self, cx: &Context, start: usize, end: usize) -> u8 {
         let head = head_of(cx, start);
         let import = match cx.code(head) {
-            Some(code) if code == word("use") => true,
-            Some(code) if code == word("extern") => cx.text(head + 1) == b"crate",
-            Some(code) if code == word("mod") => end == head + 3 && cx.code(end - 1) == Some(SEMICOLON),
+            Some(code) if code == word!("use") => true,
+            Some(code) if code == word!("extern") => cx.text(head + 1) == b"crate",
+            Some(code) if code == word!("mod") => end == head + 3 && cx.code(end - 1) == Some(SEMICOLON),
             _ => false,
         };
         let test = head > start && is_test(cx.src, &cx.tokens[start..end]);
         (if import { Unit::IMPORT } else { 0 }) | (if test { Unit::TEST } else { 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lexed(src: &str) -> Lexed {
+        let mut out = Lexed::default();
+        lex(src.as_bytes(), &mut out);
+        units(src.as_bytes(), &mut out);
+        out
+    }
+
+    fn texts(src: &str) -> Vec<&str> {
+        lexed(src).tokens.iter().map(|t| &src[t.start as usize..t.end as usize]).collect()
+    }
+
+    /// Units with their text, nested ones after the one around them; `i` and `t` mark imports and tests.
+    fn pieces(src: &str) -> Vec<String> {
+        let out = lexed(src);
+        let piece = |unit: &Unit| {
+            let (first, last) = (out.tokens[unit.start as usize], out.tokens[unit.end as usize - 1]);
+            let import = if unit.flags & Unit::IMPORT != 0 { "i " } else { "" };
+            let test = if unit.flags & Unit::TEST != 0 { "t " } else { "" };
+            format!("{import}{test}{}", &src[first.start as usize..last.end as usize])
+        };
+        out.units.iter().map(piece).collect()
+    }
+
+    #[test]
+    fn lifetimes_are_told_from_characters() {
+        assert_eq!(texts("&'a 'b' '\\'' b'x' 'é' <'_>"), ["&", "'", "a", "'b'", "'\\''", "b'x'", "'é'", "<", "'", "_", ">"]);
+    }
+
+    #[test]
+    fn strings_of_all_kinds_are_one_token() {
+        assert_eq!(texts("\"a\\\"\" b\"b\" c\"c\""), ["\"a\\\"\"", "b\"b\"", "c\"c\""]);
+        assert_eq!(texts("r#\"a\"b\"# br\"x\" r#fn"), ["r#\"a\"b\"#", "br\"x\"", "r#fn"]);
+    }
+
+    #[test]
+    fn numbers_end_before_ranges_methods_and_indices() {
+        assert_eq!(texts("1..2 1.max 1.5e-3f32 x.0.1 0xFFu8 2."), [
+            "1", "..", "2", "1", ".", "max", "1.5e-3f32", "x", ".", "0", ".", "1", "0xFFu8", "2."
+        ]);
+    }
+
+    #[test]
+    fn double_operators_need_an_operand_before_them() {
+        assert_eq!(texts("a && &&b || || c"), ["a", "&&", "&", "&", "b", "||", "|", "|", "c"]);
+    }
+
+    #[test]
+    fn block_comments_nest() {
+        assert_eq!(texts("a /* /* */ b */ c"), ["a", "c"]);
+    }
+
+    #[test]
+    fn statements_end_with_their_block_or_semicolon() {
+        assert_eq!(pieces("if a { b } else { c } d! { e } *f = match g { _ => h }; i"), [
+            "if a { b } else { c }", "b", "c", "d! { e }", "e", "*f = match g { _ => h };", "_ => h", "i"
+        ]);
+    }
+
+    #[test]
+    fn struct_literals_are_data_but_closures_in_them_are_not() {
+        assert_eq!(pieces("let a = B { c: |d| { e; f } };"), ["let a = B { c: |d| { e; f } };", "e;", "f"]);
+        assert_eq!(pieces("if let A { b } = c { d }"), ["if let A { b } = c { d }", "d"]);
+    }
+
+    #[test]
+    fn match_arms_are_units_with_or_without_a_comma() {
+        assert_eq!(pieces("match a { B { c } => {} D if e => f::<G, H>(), _ => if i { j } else { k } L => m }"), [
+            "match a { B { c } => {} D if e => f::<G, H>(), _ => if i { j } else { k } L => m }",
+            "B { c } => {}", "D if e => f::<G, H>()", "_ => if i { j } else { k }", "j", "k", "L => m"
+        ]);
+    }
+
+    #[test]
+    fn attributes_belong_to_what_follows() {
+        assert_eq!(pieces("#![a] #[b] #[c] struct D<E> where E: F, { #[g] h: I<J, K>, l: M }"), [
+            "#![a]", "#[b] #[c] struct D<E> where E: F, { #[g] h: I<J, K>, l: M }", "#[g] h: I<J, K>", "l: M"
+        ]);
+    }
+
+    #[test]
+    fn imports_and_tests_are_flagged() {
+        assert_eq!(pieces("pub(crate) use a::{b, c}; mod d; extern crate e; mod f {}"), [
+            "i pub(crate) use a::{b, c};", "i mod d;", "i extern crate e;", "mod f {}"
+        ]);
+        assert_eq!(pieces("#[cfg(test)] mod t {} #[tokio::test] async fn f() {} #[cfg(not(test))] fn g() {}"), [
+            "t #[cfg(test)] mod t {}", "t #[tokio::test] async fn f() {}", "#[cfg(not(test))] fn g() {}"
+        ]);
+    }
+
+    #[test]
+    fn every_prefix_of_anything_is_lexed_in_order() {
+        let src = "#!/bin/x\n#![a]#[b(c]) fn f<'a>(x: &'a [u8; 3]) -> ! { r##\"a\"# \"##; b'\\x41'; 'é' '\\u{1F600}'; \
+                   /* /* */ */ match x.0.1 { 1..=2 if y => {} _ => z!{ $($a:tt),* } } } 0b1_0u8 1e+ 1.e \"\\\n }}})]";
+        for end in 0..=src.len() {
+            let bytes = &src.as_bytes()[..end];
+            let mut out = Lexed::default();
+            lex(bytes, &mut out);
+            units(bytes, &mut out);
+            assert!(out.tokens.iter().all(|t| t.start < t.end && t.end as usize <= end));
+            assert!(out.tokens.windows(2).all(|pair| pair[0].end <= pair[1].start));
+        }
     }
 }

@@ -8,9 +8,7 @@ use crate::{Cache, Language, Lexer, parsers};
 pub static CPP: Language = Language {
     name: "cpp",
     family: "c",
-    extensions: &[
-        "cc", "cpp", "cxx", "c++", "hpp", "hh", "hxx", "h++", "ipp", "tpp", "inl", "cu", "cuh", "ino",
-    ],
+    extensions: &["cc", "cpp", "cxx", "c++", "hpp", "hh", "hxx", "h++", "ipp", "tpp", "inl", "cu", "cuh", "ino"],
     file_names: &[],
     shebangs: &[],
     line_comment: "//",

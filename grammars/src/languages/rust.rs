@@ -78,7 +78,9 @@ const DIFFERENCES: &[Difference] = &[
         name: "range to an end",
         reason: "the grammar reads the expression `..=x` as `..` to which `x` is assigned",
         applies: |place| {
-            place.inside("range_expression") && place.text().starts_with(b"..") && place.src[place.start + 2..].starts_with(b"=")
+            place.inside("range_expression")
+                && place.text().starts_with(b"..")
+                && place.src[place.start + 2..].starts_with(b"=")
                 || place.kinds.get(1) == Some(&"assignment_expression") && place.src[..place.end].ends_with(b"..=")
         },
     },
@@ -642,13 +644,25 @@ impl Rules for RustRules {
                 Some(_) if code == word!("impl") || code == word!("use") => note,
                 _ => Some(cx.at),
             },
-            _ if code == word!("fn") => if cx.next() == Some(OPEN_PAREN) { note } else { Some(cx.at) },
+            _ if code == word!("fn") => {
+                if cx.next() == Some(OPEN_PAREN) {
+                    note
+                } else {
+                    Some(cx.at)
+                }
+            }
             _ if code == word!("for") => match noted {
                 _ if cx.next() == Some(word!("<")) => note,
                 Some(noted) if noted == word!("impl") => note,
                 _ => Some(cx.at),
             },
-            _ if code == word!("in") => if noted == Some(word!("for")) { Some(cx.at) } else { note },
+            _ if code == word!("in") => {
+                if noted == Some(word!("for")) {
+                    Some(cx.at)
+                } else {
+                    note
+                }
+            }
             _ if code == word!("let") => match noted {
                 Some(noted) if [word!("if"), word!("while"), word!("=")].contains(&noted) => Some(cx.at),
                 _ => note,
@@ -797,7 +811,10 @@ mod tests {
 
     #[test]
     fn lifetimes_are_told_from_characters() {
-        assert_eq!(texts("&'a 'b' '\\'' b'x' 'é' <'_>"), ["&", "'", "a", "'b'", "'\\''", "b'x'", "'é'", "<", "'", "_", ">"]);
+        assert_eq!(
+            texts("&'a 'b' '\\'' b'x' 'é' <'_>"),
+            ["&", "'", "a", "'b'", "'\\''", "b'x'", "'é'", "<", "'", "_", ">"]
+        );
     }
 
     #[test]
@@ -808,9 +825,10 @@ mod tests {
 
     #[test]
     fn numbers_end_before_ranges_methods_and_indices() {
-        assert_eq!(texts("1..2 1.max 1.5e-3f32 x.0.1 0xFFu8 2."), [
-            "1", "..", "2", "1", ".", "max", "1.5e-3f32", "x", ".", "0", ".", "1", "0xFFu8", "2."
-        ]);
+        assert_eq!(
+            texts("1..2 1.max 1.5e-3f32 x.0.1 0xFFu8 2."),
+            ["1", "..", "2", "1", ".", "max", "1.5e-3f32", "x", ".", "0", ".", "1", "0xFFu8", "2."]
+        );
     }
 
     #[test]
@@ -825,9 +843,10 @@ mod tests {
 
     #[test]
     fn statements_end_with_their_block_or_semicolon() {
-        assert_eq!(pieces("if a { b } else { c } d! { e } *f = match g { _ => h }; i"), [
-            "if a { b } else { c }", "b", "c", "d! { e }", "e", "*f = match g { _ => h };", "_ => h", "i"
-        ]);
+        assert_eq!(
+            pieces("if a { b } else { c } d! { e } *f = match g { _ => h }; i"),
+            ["if a { b } else { c }", "b", "c", "d! { e }", "e", "*f = match g { _ => h };", "_ => h", "i"]
+        );
     }
 
     #[test]
@@ -838,27 +857,38 @@ mod tests {
 
     #[test]
     fn match_arms_are_units_with_or_without_a_comma() {
-        assert_eq!(pieces("match a { B { c } => {} D if e => f::<G, H>(), _ => if i { j } else { k } L => m }"), [
-            "match a { B { c } => {} D if e => f::<G, H>(), _ => if i { j } else { k } L => m }",
-            "B { c } => {}", "D if e => f::<G, H>()", "_ => if i { j } else { k }", "j", "k", "L => m"
-        ]);
+        assert_eq!(
+            pieces("match a { B { c } => {} D if e => f::<G, H>(), _ => if i { j } else { k } L => m }"),
+            [
+                "match a { B { c } => {} D if e => f::<G, H>(), _ => if i { j } else { k } L => m }",
+                "B { c } => {}",
+                "D if e => f::<G, H>()",
+                "_ => if i { j } else { k }",
+                "j",
+                "k",
+                "L => m"
+            ]
+        );
     }
 
     #[test]
     fn attributes_belong_to_what_follows() {
-        assert_eq!(pieces("#![a] #[b] #[c] struct D<E> where E: F, { #[g] h: I<J, K>, l: M }"), [
-            "#![a]", "#[b] #[c] struct D<E> where E: F, { #[g] h: I<J, K>, l: M }", "#[g] h: I<J, K>", "l: M"
-        ]);
+        assert_eq!(
+            pieces("#![a] #[b] #[c] struct D<E> where E: F, { #[g] h: I<J, K>, l: M }"),
+            ["#![a]", "#[b] #[c] struct D<E> where E: F, { #[g] h: I<J, K>, l: M }", "#[g] h: I<J, K>", "l: M"]
+        );
     }
 
     #[test]
     fn imports_and_tests_are_flagged() {
-        assert_eq!(pieces("pub(crate) use a::{b, c}; mod d; extern crate e; mod f {}"), [
-            "i pub(crate) use a::{b, c};", "i mod d;", "i extern crate e;", "mod f {}"
-        ]);
-        assert_eq!(pieces("#[cfg(test)] mod t {} #[tokio::test] async fn f() {} #[cfg(not(test))] fn g() {}"), [
-            "t #[cfg(test)] mod t {}", "t #[tokio::test] async fn f() {}", "#[cfg(not(test))] fn g() {}"
-        ]);
+        assert_eq!(
+            pieces("pub(crate) use a::{b, c}; mod d; extern crate e; mod f {}"),
+            ["i pub(crate) use a::{b, c};", "i mod d;", "i extern crate e;", "mod f {}"]
+        );
+        assert_eq!(
+            pieces("#[cfg(test)] mod t {} #[tokio::test] async fn f() {} #[cfg(not(test))] fn g() {}"),
+            ["t #[cfg(test)] mod t {}", "t #[tokio::test] async fn f() {}", "#[cfg(not(test))] fn g() {}"]
+        );
     }
 
     #[test]

@@ -15,6 +15,15 @@ pub const fn code_of(words: &[&str], spelling: &str) -> Code {
     panic!("no such spelling in the alphabet")
 }
 
+/// The code of a spelling in the `WORDS` at hand, looked up while compiling: done for each token, the search would cost
+/// more than all the rest.
+macro_rules! word {
+    ($spelling:literal) => {
+        const { $crate::alphabet::code_of(WORDS, $spelling) }
+    };
+}
+pub(crate) use word;
+
 const fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;

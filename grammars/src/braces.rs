@@ -44,32 +44,34 @@ pub struct Frame {
     /// Index into `Lexed::units` of that unit.
     slot: usize,
     list: u32,
+    /// The innermost frame that a brace (or the file) opened, and how many brackets of the other kinds are open
+    /// in it: what a closing bracket closes is found without looking at frames that it leaves open.
+    brace: usize,
+    n_parens: u32,
+    n_brackets: u32,
     /// The unit at hand is a `case` clause whose colon is still to come.
     pub case: bool,
     /// The body that the last bracket pair closed in this unit had, if any.
     pub closed: Option<Body>,
-    /// The opening bracket of that pair.
-    pub pair: Option<usize>,
     /// A token that the rules noted in this frame (for example the `func` whose body is to come),
     /// or whatever else they have to remember of the unit at hand.
     pub note: Option<usize>,
-    /// What follows this conditional directive: closed by the next one, or by any bracket around it.
-    directive: Option<Directive>,
-    /// The unit at hand is this conditional directive, and its line has not ended yet.
-    condition: Option<Directive>,
-    /// How many conditionals are open inside the unit at hand: they are part of it, and so is what closes them.
-    inner: u32,
+    /// A token that the rules noted until the end of the unit (for example the value of a match arm).
+    pub anchor: Option<usize>,
+    /// The opening bracket of the pair that was last closed in this unit.
+    pub closed_at: Option<usize>,
 }
 
-/// A line that makes what follows conditional (`#if`), whole units at a time.
+/// A line for the preprocessor, by what it does to the lines around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directive {
-    /// `#if`: a unit through its [`Directive::Close`], whose contents are a list.
-    Open,
-    /// `#else`, `#elif`: the last unit of that list, with a list of its own.
-    Other,
-    /// `#endif`
-    Close,
+    /// Stands alone: a unit.
+    Line,
+    /// Starts lines that may not be compiled.
+    If,
+    /// Starts other lines in their place.
+    Else,
+    EndIf,
 }
 
 /// What the rules may look at: the source, its tokens, the brackets that are open, the token at hand.
@@ -141,9 +143,25 @@ pub trait Rules {
         false
     }
 
-    /// Does this comma stand between two units of [`Body::Elements`]?
-    fn separates(&self, _cx: &Context) -> bool {
-        true
+    /// Asked at each token that stands directly in a list: what the frame should note from here on.
+    fn note(&self, cx: &Context) -> Option<usize> {
+        cx.frame().note
+    }
+
+    /// Asked at each opening bracket, which `opens` has said to hold `body`: what the frame around it should note.
+    fn note_at_bracket(&self, cx: &Context, _body: Body) -> Option<usize> {
+        cx.frame().note
+    }
+
+    /// Asked at each plain token, before `note`: what to keep until the unit's end.
+    fn anchor(&self, cx: &Context) -> Option<usize> {
+        cx.frame().anchor
+    }
+
+    /// Asked after a closed pair of brackets that stands directly in a list of elements: does the element end
+    /// here, without a comma?
+    fn ends_element(&self, _cx: &Context) -> bool {
+        false
     }
 
     /// Does the clause at hand have another label after this colon (`case 1: case 2:` in the languages
@@ -152,22 +170,24 @@ pub trait Rules {
         false
     }
 
-    /// Is this token the first of a conditional directive?
-    fn directive(&self, _cx: &Context) -> Option<Directive> {
-        None
+    /// Does the comma at hand, directly in a list of elements, separate two of them?
+    fn separates(&self, _cx: &Context) -> bool {
+        true
     }
 
-    /// Asked at each token that stands directly in a list: what the frame should note from here on.
-    fn note(&self, cx: &Context) -> Option<usize> {
-        cx.frame().note
+    /// Does a directive end the unit before it, between the units of a file? (In C a macro call may lack its semicolon.)
+    fn directive_ends_unit(&self) -> bool {
+        false
+    }
+
+    /// Does a line for the preprocessor start here? If so, what it does, and the token after it.
+    fn directive(&self, _cx: &Context) -> Option<(Directive, usize)> {
+        None
     }
 
     /// [`Unit::IMPORT`], [`Unit::TEST`], for the unit of the tokens `start..end`.
     fn flags(&self, cx: &Context, start: usize, end: usize) -> u8;
 }
-
-/// How many open brackets a `)` or `]` may leave open by closing one further out: more is no typing mistake.
-const MAX_REACH: usize = 256;
 
 /// Reads the units of `lexed.tokens` into `lexed.units`.
 pub fn units(rules: &impl Rules, src: &[u8], lexed: &mut Lexed) {
@@ -180,12 +200,23 @@ pub fn units(rules: &impl Rules, src: &[u8], lexed: &mut Lexed) {
         units,
         frames: Vec::with_capacity(32),
         n_lists: 0,
-        n_directives: 0,
-        n_braces: 0,
+        conditions: Vec::new(),
+        n_ignored: 0,
     };
     reader.push(None, Body::Statements, false);
-    for at in 0..tokens.len() {
-        reader.token(at);
+    let mut at = 0;
+    while at < tokens.len() {
+        match rules.directive(&reader.context(at)) {
+            Some((directive, end)) => {
+                let end = end.clamp(at + 1, tokens.len());
+                reader.directive(directive, at, end);
+                at = end;
+            }
+            None => {
+                reader.token(at);
+                at += 1;
+            }
+        }
     }
     while !reader.frames.is_empty() {
         reader.pop(tokens.len());
@@ -202,10 +233,26 @@ struct Reader<'a, R> {
     units: &'a mut Vec<Unit>,
     frames: Vec<Frame>,
     n_lists: u32,
-    /// How many of the frames are those of directives.
-    n_directives: usize,
-    /// How many of the frames are those of braces.
-    n_braces: usize,
+    conditions: Vec<Condition>,
+    /// Conditions that are open but too deep to be remembered.
+    n_ignored: usize,
+}
+
+/// How many conditional lines may be open at once, and how many brackets around one are remembered:
+/// real code stays far below, and remembering all of them would make hostile input slow.
+const MAX_CONDITIONS: usize = 64;
+const MAX_REMEMBERED: usize = 64;
+
+/// An open `#if`. Its lines are read as if each branch stood alone: every branch starts with the brackets that were
+/// open before the `#if`, and what follows the `#endif` goes on with those that the first branch left open.
+struct Condition {
+    before: Vec<Frame>,
+    after_first: Option<Vec<Frame>>,
+    /// The units that the whole condition and its further branches are, where it stands between units.
+    slots: Vec<usize>,
+    list: u32,
+    /// A branch of it is no list of whole units.
+    broken: bool,
 }
 
 impl<R: Rules> Reader<'_, R> {
@@ -218,6 +265,14 @@ impl<R: Rules> Reader<'_, R> {
         if body != Body::Opaque {
             self.n_lists += 1;
         }
+        let (mut brace, mut n_parens, mut n_brackets) =
+            self.frames.last().map_or((0, 0, 0), |frame| (frame.brace, frame.n_parens, frame.n_brackets));
+        match open.filter(|_| !clause).map(|i| self.tokens[i].code) {
+            Some(OPEN_PAREN) => n_parens += 1,
+            Some(OPEN_BRACKET) => n_brackets += 1,
+            Some(OPEN_BRACE) => (brace, n_parens, n_brackets) = (self.frames.len(), 0, 0),
+            _ => {}
+        }
         self.frames.push(Frame {
             open,
             body,
@@ -225,25 +280,21 @@ impl<R: Rules> Reader<'_, R> {
             unit: None,
             slot: 0,
             list,
+            brace,
+            n_parens,
+            n_brackets,
             case: false,
             closed: None,
-            pair: None,
             note: None,
-            directive: None,
-            condition: None,
-            inner: 0,
+            anchor: None,
+            closed_at: None,
         });
     }
 
     /// Closes the innermost frame before the token `end`.
     fn pop(&mut self, end: usize) {
         self.end_unit(end);
-        let Some(frame) = self.frames.pop() else { return };
-        if frame.directive.is_some() {
-            self.n_directives -= 1;
-        } else if frame.open.is_some_and(|i| self.tokens[i].code == OPEN_BRACE) {
-            self.n_braces -= 1;
-        }
+        self.frames.pop();
     }
 
     fn top(&mut self) -> &mut Frame {
@@ -256,10 +307,9 @@ impl<R: Rules> Reader<'_, R> {
         frame.unit = Some(at);
         frame.slot = slot;
         frame.closed = None;
-        frame.pair = None;
         frame.note = None;
-        frame.condition = None;
-        frame.inner = 0;
+        frame.anchor = None;
+        frame.closed_at = None;
         let list = frame.list;
         self.units.push(Unit { start: at as u32, end: 0, list, flags: 0 });
     }
@@ -281,8 +331,9 @@ impl<R: Rules> Reader<'_, R> {
             OPEN_BRACE | OPEN_PAREN | OPEN_BRACKET => {
                 self.enter(at);
                 let body = self.rules.opens(&self.context(at));
+                let note = self.rules.note_at_bracket(&self.context(at), body);
+                self.top().note = note;
                 self.push(Some(at), body, false);
-                self.n_braces += usize::from(code == OPEN_BRACE);
             }
             CLOSE_BRACE | CLOSE_PAREN | CLOSE_BRACKET => self.close(at, code),
             _ => self.plain(at, code),
@@ -291,36 +342,27 @@ impl<R: Rules> Reader<'_, R> {
 
     /// Before the token `at` is read: starts a unit if the frame holds units and none is open.
     fn enter(&mut self, at: usize) {
-        let frame = self.top();
+        let frame = *self.top();
         if frame.body != Body::Opaque && frame.unit.is_none() {
             self.start_unit(at);
         }
     }
 
     fn plain(&mut self, at: usize, code: Code) {
-        if let Some(directive) = self.rules.directive(&self.context(at))
-            && self.conditional(at, directive)
-        {
-            return;
-        }
-        let Frame { body, unit, clause, case, .. } = *self.top();
-        match body {
-            Body::Opaque => {
-                let note = self.rules.note(&self.context(at));
-                self.top().note = note;
-            }
+        let frame = *self.top();
+        match frame.body {
+            Body::Opaque => self.take_notes(at),
             Body::Elements => {
                 if code == COMMA && self.rules.separates(&self.context(at)) {
                     self.end_unit(at);
                 } else {
                     self.enter(at);
-                    let note = self.rules.note(&self.context(at));
-                    self.top().note = note;
+                    self.take_notes(at);
                 }
             }
             Body::Statements => {
-                if unit.is_none() && self.rules.clause(&self.context(at)) {
-                    if clause {
+                if frame.unit.is_none() && self.rules.clause(&self.context(at)) {
+                    if frame.clause {
                         self.pop(at);
                         self.end_unit(at);
                     }
@@ -328,7 +370,7 @@ impl<R: Rules> Reader<'_, R> {
                     self.top().case = true;
                     return;
                 }
-                if code == COLON && case {
+                if code == COLON && frame.case {
                     if self.rules.joins(&self.context(at)) {
                         return;
                     }
@@ -337,61 +379,17 @@ impl<R: Rules> Reader<'_, R> {
                     return;
                 }
                 self.enter(at);
-                let note = self.rules.note(&self.context(at));
-                self.top().note = note;
+                self.take_notes(at);
                 self.after(at);
             }
         }
     }
 
-    /// Reads the first token of a directive, unless it is part of the unit at hand.
-    fn conditional(&mut self, at: usize, directive: Directive) -> bool {
-        let frame = self.top();
-        let between = frame.body == Body::Statements && frame.unit.is_none();
-        match directive {
-            Directive::Open if between => {}
-            Directive::Open => {
-                frame.inner += 1;
-                return false;
-            }
-            Directive::Other if frame.inner > 0 => return false,
-            Directive::Close if frame.inner > 0 => {
-                frame.inner -= 1;
-                return false;
-            }
-            Directive::Other | Directive::Close => {
-                // Alternatives nest: each is the last unit of the one before it.
-                let opener = |frame: &Frame| match directive {
-                    Directive::Close => frame.directive == Some(Directive::Open),
-                    _ => frame.directive.is_some(),
-                };
-                if self.n_directives == 0 {
-                    return false; // nothing to close, and looking for it every time would take quadratic time
-                }
-                let Some(found) = self.frames.iter().rposition(opener) else { return false };
-                let innermost = self.frames[found + 1..].iter().all(|frame| frame.directive.is_none());
-                while self.frames.len() > found + 1 {
-                    self.pop(at);
-                }
-                if innermost && self.top().unit.is_some() {
-                    // What is not whole by now goes on behind the directive: attributes, or half a statement.
-                    self.top().unit = None;
-                    self.pop(at);
-                    self.top().inner = u32::from(directive == Directive::Other);
-                    return false;
-                }
-                if directive == Directive::Close {
-                    self.pop(at);
-                    self.end_unit(at + 1);
-                    return true;
-                }
-                self.end_unit(at);
-            }
-        }
-        self.start_unit(at);
-        self.top().condition = Some(directive);
-        self.after(at);
-        true
+    fn take_notes(&mut self, at: usize) {
+        let anchor = self.rules.anchor(&self.context(at));
+        self.top().anchor = anchor;
+        let note = self.rules.note(&self.context(at));
+        self.top().note = note;
     }
 
     /// Asks whether the unit at hand ends with the token `at`.
@@ -399,24 +397,11 @@ impl<R: Rules> Reader<'_, R> {
         if self.top().unit.is_none() {
             return;
         }
-        if let Some(directive) = self.top().condition {
-            if self.context(at).line_ends() {
-                self.top().condition = None;
-                self.push(Some(at), Body::Statements, false);
-                self.top().directive = Some(directive);
-                self.n_directives += 1;
-            }
-            return;
-        }
-        if self.top().inner > 0 {
-            return; // no unit ends in one branch of a conditional that it holds
-        }
         match self.rules.ends(&self.context(at)) {
             End::Not => {}
             End::After => self.end_unit(at + 1),
             End::Before if self.top().unit == Some(at) => {
-                // A separator alone is no unit.
-                self.units.pop();
+                // A separator alone is no unit: it never gets an end.
                 self.top().unit = None;
             }
             End::Before => self.end_unit(at),
@@ -424,38 +409,171 @@ impl<R: Rules> Reader<'_, R> {
     }
 
     fn close(&mut self, at: usize, code: Code) {
-        let open = match code {
-            CLOSE_BRACE => OPEN_BRACE,
-            CLOSE_PAREN => OPEN_PAREN,
-            _ => OPEN_BRACKET,
-        };
         // A brace closes whatever was left open inside it; other brackets never close a brace.
-        let is_match = |frame: &Frame| match frame.open {
-            _ if frame.clause || frame.directive.is_some() => false,
-            Some(i) => self.tokens[i].code == open || (open != OPEN_BRACE && self.tokens[i].code == OPEN_BRACE),
-            None => true,
+        let top = *self.top();
+        let (open, stray) = match code {
+            CLOSE_BRACE => (OPEN_BRACE, self.frames[top.brace].open.is_none()),
+            CLOSE_PAREN => (OPEN_PAREN, top.n_parens == 0),
+            _ => (OPEN_BRACKET, top.n_brackets == 0),
         };
-        // Looked for in vain again and again, an opening bracket would take quadratic time.
-        let nearest = match open {
-            OPEN_BRACE if self.n_braces == 0 => return,
-            OPEN_BRACE => 0,
-            _ => self.frames.len().saturating_sub(MAX_REACH),
-        };
-        let found = self.frames[nearest..].iter().rposition(is_match).map(|i| nearest + i);
-        let Some(found) = found else { return };
-        if self.frames[found].open.is_none_or(|i| self.tokens[i].code != open) {
-            return; // nothing to close: a stray bracket
+        if stray {
+            return;
         }
+        let found = match open {
+            OPEN_BRACE => Some(top.brace),
+            // Every frame that is passed here is closed below.
+            _ => self
+                .frames
+                .iter()
+                .rposition(|frame| !frame.clause && frame.open.is_some_and(|i| self.tokens[i].code == open)),
+        };
+        let Some(found) = found else { return };
         while self.frames.len() > found + 1 {
             self.pop(at);
         }
-        let Frame { body, open: pair, .. } = *self.top();
+        let Frame { body, open, .. } = *self.top();
         self.pop(at);
         let frame = self.top();
         frame.closed = Some(body);
-        frame.pair = pair;
-        if frame.body == Body::Statements {
-            self.after(at);
+        frame.closed_at = open;
+        let Frame { body, unit, .. } = *frame;
+        match body {
+            Body::Statements => self.after(at),
+            Body::Elements if unit.is_some() && self.rules.ends_element(&self.context(at)) => self.end_unit(at + 1),
+            _ => {}
+        }
+    }
+
+    /// A line for the preprocessor: the tokens `at..end`. Its brackets are its own.
+    fn directive(&mut self, directive: Directive, at: usize, end: usize) {
+        match directive {
+            Directive::Line => {
+                self.end_at_top(at);
+                let frame = *self.top();
+                if frame.body != Body::Opaque && frame.unit.is_none() {
+                    self.start_unit(at);
+                    self.end_unit(end);
+                }
+            }
+            Directive::If => self.condition(at, end),
+            Directive::Else => self.branch(at, end),
+            Directive::EndIf => self.end_condition(at, end),
+        }
+    }
+
+    /// Ends the unit at hand if the language lets none of a file's units go on across a directive.
+    fn end_at_top(&mut self, at: usize) {
+        if self.frames.len() == 1 && self.rules.directive_ends_unit() {
+            self.end_unit(at);
+        }
+    }
+
+    fn new_list(&mut self) -> u32 {
+        self.n_lists += 1;
+        self.n_lists - 1
+    }
+
+    fn condition(&mut self, at: usize, end: usize) {
+        if self.conditions.len() >= MAX_CONDITIONS || self.frames.len() > MAX_REMEMBERED || self.n_ignored > 0 {
+            self.n_ignored += 1;
+            return;
+        }
+        self.end_at_top(at);
+        let top = *self.top();
+        // `#if` before a `case`: the clause before it has ended.
+        if top.clause && top.unit.is_none() && end < self.tokens.len() && self.rules.clause(&self.context(end)) {
+            self.pop(at);
+            self.end_unit(at);
+        }
+        let Frame { body, unit, list, .. } = *self.top();
+        let mut slots = Vec::new();
+        let before = self.frames.clone();
+        if body != Body::Opaque && unit.is_none() {
+            slots.push(self.units.len());
+            self.units.push(Unit { start: at as u32, end: 0, list, flags: 0 });
+            let list = self.new_list();
+            self.top().list = list;
+        }
+        self.conditions.push(Condition { before, after_first: None, slots, list, broken: false });
+    }
+
+    /// At the end of a branch: what it left open that ends with it. Is it as it was before the `#if`, then?
+    fn end_branch(&mut self, at: usize) -> bool {
+        self.end_at_top(at);
+        let n_before = self.conditions.last().map_or(1, |condition| condition.before.len());
+        while self.frames.len() > n_before.max(1) && self.top().clause && self.top().unit.is_none() {
+            self.pop(at);
+            self.end_unit(at);
+        }
+        let (open, unit) = (self.top().open, self.top().unit);
+        self.conditions.last().is_some_and(|condition| {
+            let before = &condition.before;
+            before.len() == self.frames.len() && unit.is_none() && before.last().is_some_and(|frame| frame.open == open)
+        })
+    }
+
+    /// A condition that holds only the beginning of a unit (attributes, say) is part of that unit.
+    fn adopt(&mut self, condition: &Condition) {
+        let Some(&first) = condition.slots.first() else { return };
+        let start = self.units[first].start;
+        let frame = self.top();
+        let Frame { unit, slot, .. } = *frame;
+        if unit.is_some() && slot == first + 1 {
+            frame.unit = Some(start as usize);
+            frame.list = condition.list;
+            self.units[slot].start = start;
+            self.units[slot].list = condition.list;
+        }
+    }
+
+    fn branch(&mut self, at: usize, _end: usize) {
+        if self.n_ignored > 0 || self.conditions.is_empty() {
+            return;
+        }
+        let whole = self.end_branch(at);
+        let list = self.top().list;
+        let next = self.new_list();
+        let Some(condition) = self.conditions.last_mut() else { return };
+        let frames = std::mem::replace(&mut self.frames, condition.before.clone());
+        condition.after_first.get_or_insert(frames);
+        if !whole {
+            condition.slots.truncate(1);
+            condition.broken = true;
+        }
+        if !condition.slots.is_empty() && !condition.broken {
+            condition.slots.push(self.units.len());
+            self.units.push(Unit { start: at as u32, end: 0, list, flags: 0 });
+        }
+        if let Some(frame) = self.frames.last_mut().filter(|frame| frame.unit.is_none()) {
+            frame.list = next;
+        }
+    }
+
+    fn end_condition(&mut self, at: usize, end: usize) {
+        if self.n_ignored > 0 {
+            self.n_ignored -= 1;
+            return;
+        }
+        let whole = self.end_branch(at);
+        let Some(mut condition) = self.conditions.pop() else { return };
+        if let Some(frames) = condition.after_first.take() {
+            self.frames = frames;
+        }
+        let within = condition.before.last().filter(|frame| frame.unit.is_some());
+        if let Some(around) = within.filter(|around| self.units[around.slot].end > 0) {
+            // The condition stands in a unit that ends with a branch of it: then it ends with all of them.
+            self.units[around.slot].end = end as u32;
+        }
+        if !whole || condition.broken || condition.slots.is_empty() {
+            self.adopt(&condition);
+            return;
+        }
+        for (i, &slot) in condition.slots.iter().enumerate() {
+            self.units[slot].end = if i == 0 { end } else { at } as u32;
+        }
+        // What follows is again a neighbour of what came before, with the condition as a unit between them.
+        if self.top().unit.is_none() {
+            self.top().list = condition.list;
         }
     }
 }

@@ -34,3 +34,6 @@ languages! {
 // What related languages share; each may be built without the other.
 #[cfg(any(feature = "javascript", feature = "typescript"))]
 mod ecmascript;
+
+#[cfg(any(feature = "c", feature = "cpp"))]
+mod c_family;

@@ -10,8 +10,18 @@ pub static BASH: Language = Language {
     family: "bash",
     extensions: &["sh", "bash", "bats", "ksh", "zsh", "ebuild", "eclass"],
     file_names: &[
-        ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
-        ".zprofile", ".kshrc", "PKGBUILD", "APKBUILD",
+        ".bashrc",
+        ".bash_profile",
+        ".bash_login",
+        ".bash_logout",
+        ".bash_aliases",
+        ".profile",
+        ".zshrc",
+        ".zshenv",
+        ".zprofile",
+        ".kshrc",
+        "PKGBUILD",
+        "APKBUILD",
     ],
     shebangs: &["sh", "bash", "dash", "ash", "ksh", "zsh", "bats"],
     line_comment: "#",
@@ -134,15 +144,7 @@ test_c() { d; }
 testing() { e; }"#;
         assert_eq!(
             units(&BASH, src),
-            [
-                r#"0:!@test "a" {"#,
-                "0:run b",
-                "0:}",
-                "0:!test_c() { d; }",
-                "1:d",
-                "0:testing() { e; }",
-                "2:e",
-            ]
+            [r#"0:!@test "a" {"#, "0:run b", "0:}", "0:!test_c() { d; }", "1:d", "0:testing() { e; }", "2:e",]
         );
     }
 

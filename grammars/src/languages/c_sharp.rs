@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use crate::alphabet::{Alphabet, code_of};
+use crate::alphabet::{Alphabet, code_of, word};
 use crate::braces::{self, Body, Context, Directive, End, Rules};
 use crate::leaves::Syntax;
 use crate::scan::{Scanner, is_name};
@@ -66,12 +66,7 @@ pub static C_SHARP: Language = Language {
             "preproc_else",
         ],
         imports: &["using_directive", "extern_alias_directive", "file_scoped_namespace_declaration"],
-        splits: &[
-            (">>", &[">", ">"]),
-            (">>>", &[">", ">", ">"]),
-            (">>=", &[">", ">="]),
-            (">>>=", &[">", ">", ">="]),
-        ],
+        splits: &[(">>", &[">", ">"]), (">>>", &[">", ">", ">"]), (">>=", &[">", ">="]), (">>>=", &[">", ">", ">="])],
     },
     lexer: Some(Lexer { lex, units, alphabet, differences: DIFFERENCES }),
     is_test,
@@ -109,37 +104,125 @@ const DIFFERENCES: &[Difference] = &[
 /// Reserved words and operators. The types (`int`, `string`), the constants (`true`, `null`) and the words that are
 /// reserved in places only (`async`, `record`, `where`, `get`) count as names.
 const WORDS: &[&str] = &[
-    "abstract", "as", "base", "break", "case", "catch", "checked", "class", "const", "continue", "default", "delegate",
-    "do", "else", "enum", "event", "explicit", "extern", "finally", "fixed", "for", "foreach", "goto", "if",
-    "implicit", "in", "interface", "internal", "is", "lock", "namespace", "new", "operator", "out", "override",
-    "params", "private", "protected", "public", "readonly", "ref", "return", "sealed", "sizeof", "stackalloc",
-    "static", "struct", "switch", "this", "throw", "try", "typeof", "unchecked", "unsafe", "using", "virtual",
-    "volatile", "while", "#if", "#elif", "#else", "#endif", "+", "-", "*", "/", "%", "&", "|", "^", "~", "!", "<",
-    ">", "=", "==", "!=", "<=", ">=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<",
-    "<<=", "?", "??", "??=", "=>", "->", "::", "..",
+    "abstract",
+    "as",
+    "base",
+    "break",
+    "case",
+    "catch",
+    "checked",
+    "class",
+    "const",
+    "continue",
+    "default",
+    "delegate",
+    "do",
+    "else",
+    "enum",
+    "event",
+    "explicit",
+    "extern",
+    "finally",
+    "fixed",
+    "for",
+    "foreach",
+    "goto",
+    "if",
+    "implicit",
+    "in",
+    "interface",
+    "internal",
+    "is",
+    "lock",
+    "namespace",
+    "new",
+    "operator",
+    "out",
+    "override",
+    "params",
+    "private",
+    "protected",
+    "public",
+    "readonly",
+    "ref",
+    "return",
+    "sealed",
+    "sizeof",
+    "stackalloc",
+    "static",
+    "struct",
+    "switch",
+    "this",
+    "throw",
+    "try",
+    "typeof",
+    "unchecked",
+    "unsafe",
+    "using",
+    "virtual",
+    "volatile",
+    "while",
+    "#if",
+    "#elif",
+    "#else",
+    "#endif",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "&",
+    "|",
+    "^",
+    "~",
+    "!",
+    "<",
+    ">",
+    "=",
+    "==",
+    "!=",
+    "<=",
+    ">=",
+    "&&",
+    "||",
+    "++",
+    "--",
+    "+=",
+    "-=",
+    "*=",
+    "/=",
+    "%=",
+    "&=",
+    "|=",
+    "^=",
+    "<<",
+    "<<=",
+    "?",
+    "??",
+    "??=",
+    "=>",
+    "->",
+    "::",
+    "..",
 ];
 
-const fn word(spelling: &str) -> Code {
-    code_of(WORDS, spelling)
-}
-
-const IF_LINE: Code = word("#if");
-const ELIF_LINE: Code = word("#elif");
-const ELSE_LINE: Code = word("#else");
-const ENDIF_LINE: Code = word("#endif");
-const ASSIGN: Code = word("=");
-const ARROW: Code = word("=>");
-const CASE: Code = word("case");
-const CLASS: Code = word("class");
-const DEFAULT: Code = word("default");
-const DELEGATE: Code = word("delegate");
-const GREATER: Code = word(">");
-const LESS: Code = word("<");
-const NAMESPACE: Code = word("namespace");
-const STRUCT: Code = word("struct");
-const SWITCH: Code = word("switch");
-const USING: Code = word("using");
-const WHILE: Code = word("while");
+const IF_LINE: Code = word!("#if");
+const ELIF_LINE: Code = word!("#elif");
+const ELSE_LINE: Code = word!("#else");
+const ENDIF_LINE: Code = word!("#endif");
+const ASSIGN: Code = word!("=");
+const ARROW: Code = word!("=>");
+const CASE: Code = word!("case");
+const CLASS: Code = word!("class");
+const DEFAULT: Code = word!("default");
+const DELEGATE: Code = word!("delegate");
+const GREATER: Code = word!(">");
+const LESS: Code = word!("<");
+const NAMESPACE: Code = word!("namespace");
+const STRUCT: Code = word!("struct");
+const SWITCH: Code = word!("switch");
+const USING: Code = word!("using");
+const WHILE: Code = word!("while");
 
 fn alphabet() -> &'static Alphabet {
     static ALPHABET: LazyLock<Alphabet> = LazyLock::new(|| Alphabet::new(WORDS));
@@ -372,7 +455,7 @@ const ASSIGNS: [bool; 256] = {
     let mut table = [false; 256];
     let mut i = 0;
     while i < spellings.len() {
-        table[word(spellings[i]) as usize] = true;
+        table[code_of(WORDS, spellings[i]) as usize] = true;
         i += 1;
     }
     table
@@ -417,7 +500,7 @@ impl Rules for CSharpRules {
         }
         // `delegate (…) {…}`
         if previous == Some(CLOSE_PAREN)
-            && frame.pair.and_then(|pair| pair.checked_sub(1)).and_then(|i| cx.code(i)) == Some(DELEGATE)
+            && frame.closed_at.and_then(|pair| pair.checked_sub(1)).and_then(|i| cx.code(i)) == Some(DELEGATE)
         {
             return Body::Statements;
         }
@@ -429,12 +512,12 @@ impl Rules for CSharpRules {
 
     fn note(&self, cx: &Context) -> Option<usize> {
         use state::{ANGLE, ARM, DO, ENUM, EXPRESSION, TYPE};
-        const DO_WORD: Code = word("do");
-        const ENUM_WORD: Code = word("enum");
-        const INTERFACE: Code = word("interface");
-        const NEW: Code = word("new");
-        const RETURN: Code = word("return");
-        const THROW: Code = word("throw");
+        const DO_WORD: Code = word!("do");
+        const ENUM_WORD: Code = word!("enum");
+        const INTERFACE: Code = word!("interface");
+        const NEW: Code = word!("new");
+        const RETURN: Code = word!("return");
+        const THROW: Code = word!("throw");
         let frame = cx.frame();
         let state = frame.note.unwrap_or(0);
         let code = cx.tokens[cx.at].code;
@@ -469,9 +552,9 @@ impl Rules for CSharpRules {
     }
 
     fn ends(&self, cx: &Context) -> End {
-        const ELSE: Code = word("else");
-        const CATCH: Code = word("catch");
-        const FINALLY: Code = word("finally");
+        const ELSE: Code = word!("else");
+        const CATCH: Code = word!("catch");
+        const FINALLY: Code = word!("finally");
         let code = match cx.tokens[cx.at].code {
             // A conditional inside the unit: it may be the last of it, as what it holds would be.
             ENDIF_LINE => cx.previous().unwrap_or(ENDIF_LINE),
@@ -512,13 +595,16 @@ impl Rules for CSharpRules {
         state & state::ARM != 0 && !(state >= state::ANGLE && in_type_arguments(cx))
     }
 
-    fn directive(&self, cx: &Context) -> Option<Directive> {
-        match cx.tokens[cx.at].code {
-            IF_LINE => Some(Directive::Open),
-            ELIF_LINE | ELSE_LINE => Some(Directive::Other),
-            ENDIF_LINE => Some(Directive::Close),
-            _ => None,
-        }
+    fn directive(&self, cx: &Context) -> Option<(Directive, usize)> {
+        let Token { code, line, .. } = cx.tokens[cx.at];
+        let directive = match code {
+            IF_LINE => Directive::If,
+            ELIF_LINE | ELSE_LINE => Directive::Else,
+            ENDIF_LINE => return Some((Directive::EndIf, cx.at + 1)),
+            _ => return None,
+        };
+        let length = cx.tokens[cx.at..].iter().take_while(|token| token.line == line).count();
+        Some((directive, cx.at + length))
     }
 
     fn flags(&self, cx: &Context, start: usize, end: usize) -> u8 {
@@ -526,7 +612,7 @@ impl Rules for CSharpRules {
             Some(USING) if is_using_directive(cx, start) => Unit::IMPORT,
             Some(IDENTIFIER) if cx.code(start + 1) == Some(USING) && cx.text(start) == b"global" => Unit::IMPORT,
             Some(NAMESPACE) if cx.code(end.saturating_sub(1)) == Some(SEMICOLON) => Unit::IMPORT,
-            Some(code) if code == word("extern") && cx.text(start + 1) == b"alias" => Unit::IMPORT,
+            Some(code) if code == word!("extern") && cx.text(start + 1) == b"alias" => Unit::IMPORT,
             _ if is_test(cx.src, &cx.tokens[start..end]) => Unit::TEST,
             _ => 0,
         }
@@ -542,9 +628,11 @@ fn in_type_arguments(cx: &Context) -> bool {
         match cx.code(i) {
             Some(LESS) => depth += 1,
             Some(GREATER) if depth > 0 => depth -= 1,
-            Some(GREATER) => return matches!(cx.code(i + 1), Some(OPEN_PAREN | DOT | OPEN_BRACE | COMMA | GREATER | CLOSE_BRACE)),
+            Some(GREATER) => {
+                return matches!(cx.code(i + 1), Some(OPEN_PAREN | DOT | OPEN_BRACE | COMMA | GREATER | CLOSE_BRACE));
+            }
             Some(IDENTIFIER | DOT | COMMA | OPEN_BRACKET | CLOSE_BRACKET | OPEN_PAREN | CLOSE_PAREN) => {}
-            Some(code) if code == word("?") || code == word("::") || code == word("*") => {}
+            Some(code) if code == word!("?") || code == word!("::") || code == word!("*") => {}
             _ => return false,
         }
     }
@@ -554,7 +642,7 @@ fn in_type_arguments(cx: &Context) -> bool {
 /// `[assembly: …]` belongs to nothing that follows it.
 fn is_global_attribute(cx: &Context) -> bool {
     let Some(start) = cx.frame().unit else { return false };
-    cx.frame().pair == Some(start)
+    cx.frame().closed_at == Some(start)
         && cx.code(start + 2) == Some(COLON)
         && matches!(cx.text(start + 1), b"assembly" | b"module")
 }
@@ -562,7 +650,7 @@ fn is_global_attribute(cx: &Context) -> bool {
 /// `using A.B;`, `using static A;`, `using A = B;`, but neither `using (…)` nor `using var a = …`.
 fn is_using_directive(cx: &Context, start: usize) -> bool {
     let mut at = start + 1;
-    while matches!(cx.code(at), Some(code) if code == word("static") || code == word("unsafe")) {
+    while matches!(cx.code(at), Some(code) if code == word!("static") || code == word!("unsafe")) {
         at += 1;
     }
     if at > start + 1 {
@@ -571,7 +659,7 @@ fn is_using_directive(cx: &Context, start: usize) -> bool {
     while cx.code(at) == Some(IDENTIFIER) {
         match cx.code(at + 1) {
             Some(SEMICOLON | ASSIGN) => return true,
-            Some(code) if code == DOT || code == word("::") => at += 2,
+            Some(code) if code == DOT || code == word!("::") => at += 2,
             _ => return false,
         }
     }
@@ -717,14 +805,16 @@ mod tests {
     #[test]
     fn a_property_has_its_accessors_and_its_value() {
         let property = "int A { get; set; } = new B { C = 1 };";
-        assert_eq!(texts(&format!("class D {{ {property} int E => 1; }}"))[1..], [property, "get;", "set;", "int E => 1;"]);
+        assert_eq!(
+            texts(&format!("class D {{ {property} int E => 1; }}"))[1..],
+            [property, "get;", "set;", "int E => 1;"]
+        );
     }
 
     #[test]
     fn braces_of_an_expression_hold_no_units_but_blocks_do() {
         let src = "x = new A { B = y => { f(); } }; if (a is { B: 1 }) { g(); }";
-        let expected =
-            ["x = new A { B = y => { f(); } };", "f();", "if (a is { B: 1 }) { g(); }", "g();"];
+        let expected = ["x = new A { B = y => { f(); } };", "f();", "if (a is { B: 1 }) { g(); }", "g();"];
         assert_eq!(texts(src), expected);
     }
 
@@ -750,15 +840,8 @@ mod tests {
     #[test]
     fn a_conditional_is_a_unit_of_units_and_each_alternative_too() {
         let src = "#if A\na();\n#elif B || C\nb();\n#else\nc();\n#endif\nd();";
-        let expected = [
-            &src[..src.len() - 5],
-            "a();",
-            "#elif B || C\nb();\n#else\nc();",
-            "b();",
-            "#else\nc();",
-            "c();",
-            "d();",
-        ];
+        let expected =
+            [&src[..src.len() - 5], "a();", "#elif B || C\nb();\n#else\nc();", "b();", "#else\nc();", "c();", "d();"];
         assert_eq!(texts(src), expected);
     }
 
@@ -771,13 +854,26 @@ mod tests {
     #[test]
     fn imports_and_tests_are_told_by_their_first_words() {
         let flags = |src: &'static str| pieces(src)[0].1;
-        for src in ["using A.B;", "using static A;", "using A = B;", "global using A;", "namespace A;", "extern alias a;"] {
+        for src in
+            ["using A.B;", "using static A;", "using A = B;", "global using A;", "namespace A;", "extern alias a;"]
+        {
             assert_eq!(flags(src), Unit::IMPORT, "{src}");
         }
-        for src in ["using (a) { }", "using var a = b;", "using A a = b;", "namespace A { }", "[Obsolete(\"Test\")] void A() { }"] {
+        for src in [
+            "using (a) { }",
+            "using var a = b;",
+            "using A a = b;",
+            "namespace A { }",
+            "[Obsolete(\"Test\")] void A() { }",
+        ] {
             assert_eq!(flags(src), 0, "{src}");
         }
-        for src in ["[Test] void A() { }", "[A.TestCase(1)] void A() { }", "[B, Fact] void A() { }", "[B(1)][TheoryAttribute] void A() { }"] {
+        for src in [
+            "[Test] void A() { }",
+            "[A.TestCase(1)] void A() { }",
+            "[B, Fact] void A() { }",
+            "[B(1)][TheoryAttribute] void A() { }",
+        ] {
             assert_eq!(flags(src), Unit::TEST, "{src}");
         }
     }
@@ -793,7 +889,10 @@ mod tests {
             units(&src.as_bytes()[..end], &mut out);
             assert!(out.tokens.windows(2).all(|pair| pair[0].end <= pair[1].start), "{end}");
             assert!(out.tokens.iter().all(|t| t.start < t.end && t.end as usize <= end), "{end}");
-            assert!(out.units.iter().all(|unit| unit.start < unit.end && unit.end as usize <= out.tokens.len()), "{end}");
+            assert!(
+                out.units.iter().all(|unit| unit.start < unit.end && unit.end as usize <= out.tokens.len()),
+                "{end}"
+            );
         }
     }
 
@@ -801,7 +900,16 @@ mod tests {
     #[test]
     fn hostile_text_takes_no_more_than_linear_time() {
         const N: usize = 100_000;
-        for (a, b) in [("(", "]"), ("{", ")"), ("$\"{", ""), ("$", ""), ("@\"", "\""), ("[", "}"), ("#if A\n(", "#endif\n"), ("(", "\n#else\n")] {
+        for (a, b) in [
+            ("(", "]"),
+            ("{", ")"),
+            ("$\"{", ""),
+            ("$", ""),
+            ("@\"", "\""),
+            ("[", "}"),
+            ("#if A\n(", "#endif\n"),
+            ("(", "\n#else\n"),
+        ] {
             let src = a.repeat(N) + &b.repeat(N);
             lexed(&src);
         }

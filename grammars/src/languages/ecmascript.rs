@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use crate::Difference;
-use crate::alphabet::{Alphabet, code_of};
+use crate::alphabet::{Alphabet, code_of, word};
 use crate::scan::Scanner;
 use crate::token::{
     CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE,
@@ -25,13 +25,6 @@ const WORDS: &[&str] = &[
     "?", "?.", "=", "+=", "-=", "*=", "/=", "%=", "**=", "&=", "|=", "^=", "&&=", "||=", "??=", "=>", "...",
     "@", "</", "/>",
 ];
-
-/// The code of a spelling, as a constant: a call of a `const fn` would search the alphabet anew for every token.
-macro_rules! word {
-    ($spelling:literal) => {
-        const { $crate::alphabet::code_of($crate::languages::ecmascript::WORDS, $spelling) }
-    };
-}
 
 mod structure;
 

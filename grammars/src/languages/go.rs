@@ -4,14 +4,13 @@
 
 use std::sync::LazyLock;
 
-use crate::alphabet::{Alphabet, code_of};
+use crate::alphabet::{Alphabet, word};
 use crate::braces::{self, Body, Context, End, Rules};
 use crate::leaves::Syntax;
 use crate::scan::{Scanner, is_name};
 use crate::token::{
     CHARACTER, CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, Code, DOT, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE,
-    OPEN_BRACKET, OPEN_PAREN,
-    SEMICOLON, STRING, Unit,
+    OPEN_BRACKET, OPEN_PAREN, SEMICOLON, STRING, Unit,
 };
 use crate::{Cache, Language, Lexer, parsers};
 
@@ -65,15 +64,70 @@ pub static GO: Language = Language {
 };
 
 const WORDS: &[&str] = &[
-    "break", "case", "chan", "const", "continue", "default", "defer", "else", "fallthrough", "for", "func", "go",
-    "goto", "if", "import", "interface", "map", "package", "range", "return", "select", "struct", "switch", "type",
-    "var", "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "&^", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=",
-    "<<=", ">>=", "&^=", "&&", "||", "<-", "++", "--", "==", "<", ">", "=", "!", "~", "!=", "<=", ">=", ":=", "...",
+    "break",
+    "case",
+    "chan",
+    "const",
+    "continue",
+    "default",
+    "defer",
+    "else",
+    "fallthrough",
+    "for",
+    "func",
+    "go",
+    "goto",
+    "if",
+    "import",
+    "interface",
+    "map",
+    "package",
+    "range",
+    "return",
+    "select",
+    "struct",
+    "switch",
+    "type",
+    "var",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "&",
+    "|",
+    "^",
+    "<<",
+    ">>",
+    "&^",
+    "+=",
+    "-=",
+    "*=",
+    "/=",
+    "%=",
+    "&=",
+    "|=",
+    "^=",
+    "<<=",
+    ">>=",
+    "&^=",
+    "&&",
+    "||",
+    "<-",
+    "++",
+    "--",
+    "==",
+    "<",
+    ">",
+    "=",
+    "!",
+    "~",
+    "!=",
+    "<=",
+    ">=",
+    ":=",
+    "...",
 ];
-
-const fn word(spelling: &str) -> Code {
-    code_of(WORDS, spelling)
-}
 
 fn alphabet() -> &'static Alphabet {
     static ALPHABET: LazyLock<Alphabet> = LazyLock::new(|| Alphabet::new(WORDS));
@@ -131,8 +185,8 @@ fn array_type(cx: &Context, close: usize) -> bool {
 
 impl Rules for GoRules {
     fn opens(&self, cx: &Context) -> Body {
-        const DECLARATIONS: [Code; 4] = [word("const"), word("var"), word("type"), word("import")];
-        const HEADS: [Code; 5] = [word("if"), word("for"), word("switch"), word("select"), word("func")];
+        const DECLARATIONS: [Code; 4] = [word!("const"), word!("var"), word!("type"), word!("import")];
+        const HEADS: [Code; 5] = [word!("if"), word!("for"), word!("switch"), word!("select"), word!("func")];
         let code = cx.tokens[cx.at].code;
         let frame = cx.frame();
         if code == OPEN_PAREN {
@@ -144,7 +198,7 @@ impl Rules for GoRules {
             return Body::Opaque;
         }
         let literal = match cx.previous() {
-            Some(previous) if previous == word("struct") || previous == word("interface") => return Body::Statements,
+            Some(previous) if previous == word!("struct") || previous == word!("interface") => return Body::Statements,
             // `struct{…}{…}` is a literal, but after `range []int{1, 2}` comes the body of the loop.
             Some(CLOSE_BRACE) => frame.closed == Some(Body::Statements) && frame.note.is_none(),
             // `[]T{…}`, `map[K]V{…}`: a literal also in the head of a statement.
@@ -156,7 +210,8 @@ impl Rules for GoRules {
             _ => false,
         };
         let statement = frame.body == Body::Statements && head(cx).is_some_and(|head| HEADS.contains(&head));
-        let body = statement || frame.note.is_some() || cx.previous() == Some(word("else")) || frame.unit == Some(cx.at);
+        let body =
+            statement || frame.note.is_some() || cx.previous() == Some(word!("else")) || frame.unit == Some(cx.at);
         if body && !literal { Body::Statements } else { Body::Opaque }
     }
 
@@ -164,8 +219,8 @@ impl Rules for GoRules {
     fn note(&self, cx: &Context) -> Option<usize> {
         let code = cx.tokens[cx.at].code;
         match code {
-            _ if code == word("func") => Some(cx.at),
-            _ if code == word("=") || code == word(":=") || code == crate::token::COMMA => None,
+            _ if code == word!("func") => Some(cx.at),
+            _ if code == word!("=") || code == word!(":=") || code == crate::token::COMMA => None,
             _ => cx.frame().note,
         }
     }
@@ -175,26 +230,26 @@ impl Rules for GoRules {
         let code = cx.tokens[cx.at].code;
         if code == SEMICOLON {
             // In the head of `for`, `if`, `switch` it separates clauses.
-            const HEADS: [Code; 3] = [word("if"), word("for"), word("switch")];
+            const HEADS: [Code; 3] = [word!("if"), word!("for"), word!("switch")];
             let in_head = head(cx).is_some_and(|head| HEADS.contains(&head))
                 && (cx.frame().closed != Some(Body::Statements) || cx.previous() != Some(CLOSE_BRACE));
             return if in_head { End::Not } else { End::Before };
         }
-        let may_end = matches!(
-            code,
-            IDENTIFIER | NUMBER | STRING | CHARACTER | CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE
-        ) || [word("break"), word("continue"), word("fallthrough"), word("return"), word("++"), word("--")].contains(&code);
+        let may_end =
+            matches!(code, IDENTIFIER | NUMBER | STRING | CHARACTER | CLOSE_PAREN | CLOSE_BRACKET | CLOSE_BRACE)
+                || [word!("break"), word!("continue"), word!("fallthrough"), word!("return"), word!("++"), word!("--")]
+                    .contains(&code);
         if may_end && cx.line_ends() { End::After } else { End::Not }
     }
 
     fn clause(&self, cx: &Context) -> bool {
         let code = cx.tokens[cx.at].code;
-        code == word("case") || code == word("default")
+        code == word!("case") || code == word!("default")
     }
 
     fn flags(&self, cx: &Context, start: usize, _end: usize) -> u8 {
         match cx.code(start) {
-            Some(code) if code == word("import") || code == word("package") => Unit::IMPORT,
+            Some(code) if code == word!("import") || code == word!("package") => Unit::IMPORT,
             _ => 0,
         }
     }

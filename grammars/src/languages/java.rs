@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use crate::alphabet::{Alphabet, code_of};
+use crate::alphabet::{Alphabet, word};
 use crate::braces::{self, Body, Context, End, Rules};
 use crate::leaves::Syntax;
 use crate::scan::{Scanner, is_name};
@@ -51,12 +51,7 @@ pub static JAVA: Language = Language {
             "switch_block_statement_group",
         ],
         imports: &["import_declaration", "package_declaration", "module_declaration"],
-        splits: &[
-            (">>", &[">", ">"]),
-            (">>>", &[">", ">", ">"]),
-            (">>=", &[">", ">="]),
-            (">>>=", &[">", ">", ">="]),
-        ],
+        splits: &[(">>", &[">", ">"]), (">>>", &[">", ">", ">"]), (">>=", &[">", ">="]), (">>>=", &[">", ">", ">="])],
     },
     lexer: Some(Lexer { lex, units, alphabet, differences: &[] }),
     is_test,
@@ -66,22 +61,88 @@ pub static JAVA: Language = Language {
 /// Reserved words and operators. The types (`int`, `void`), the constants (`true`, `null`) and the words that are
 /// reserved in places only (`record`, `yield`, `sealed`) count as names.
 const WORDS: &[&str] = &[
-    "abstract", "assert", "break", "case", "catch", "class", "continue", "default", "do", "else", "enum", "extends",
-    "final", "finally", "for", "if", "implements", "import", "instanceof", "interface", "native", "new", "package",
-    "private", "protected", "public", "return", "static", "strictfp", "super", "switch", "synchronized", "this",
-    "throw", "throws", "transient", "try", "volatile", "while", "@", "@interface", "+", "-", "*", "/", "%", "&", "|",
-    "^", "~", "!", "<", ">", "=", "==", "!=", "<=", ">=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=",
-    "|=", "^=", "<<", "<<=", "?", "->", "::", "...",
+    "abstract",
+    "assert",
+    "break",
+    "case",
+    "catch",
+    "class",
+    "continue",
+    "default",
+    "do",
+    "else",
+    "enum",
+    "extends",
+    "final",
+    "finally",
+    "for",
+    "if",
+    "implements",
+    "import",
+    "instanceof",
+    "interface",
+    "native",
+    "new",
+    "package",
+    "private",
+    "protected",
+    "public",
+    "return",
+    "static",
+    "strictfp",
+    "super",
+    "switch",
+    "synchronized",
+    "this",
+    "throw",
+    "throws",
+    "transient",
+    "try",
+    "volatile",
+    "while",
+    "@",
+    "@interface",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "&",
+    "|",
+    "^",
+    "~",
+    "!",
+    "<",
+    ">",
+    "=",
+    "==",
+    "!=",
+    "<=",
+    ">=",
+    "&&",
+    "||",
+    "++",
+    "--",
+    "+=",
+    "-=",
+    "*=",
+    "/=",
+    "%=",
+    "&=",
+    "|=",
+    "^=",
+    "<<",
+    "<<=",
+    "?",
+    "->",
+    "::",
+    "...",
 ];
 
-const fn word(spelling: &str) -> Code {
-    code_of(WORDS, spelling)
-}
-
-const AT: Code = word("@");
-const ARROW: Code = word("->");
-const CASE: Code = word("case");
-const DEFAULT: Code = word("default");
+const AT: Code = word!("@");
+const ARROW: Code = word!("->");
+const CASE: Code = word!("case");
+const DEFAULT: Code = word!("default");
 
 fn alphabet() -> &'static Alphabet {
     static ALPHABET: LazyLock<Alphabet> = LazyLock::new(|| Alphabet::new(WORDS));
@@ -205,7 +266,7 @@ fn has_arrow(cx: &Context, case: usize) -> bool {
 impl Rules for JavaRules {
     /// Every brace opens statements or members, but those of array initializers.
     fn opens(&self, cx: &Context) -> Body {
-        const ASSIGN: Code = word("=");
+        const ASSIGN: Code = word!("=");
         if cx.tokens[cx.at].code != OPEN_BRACE {
             return Body::Opaque;
         }
@@ -218,15 +279,15 @@ impl Rules for JavaRules {
 
     fn note(&self, cx: &Context) -> Option<usize> {
         use state::{CONSTANT, DO, ENUM, EXPRESSION, NAMED};
-        const PACKAGE: Code = word("package");
-        const DO_WORD: Code = word("do");
-        const WHILE: Code = word("while");
-        const ENUM_WORD: Code = word("enum");
-        const SWITCH: Code = word("switch");
-        const ASSIGN: Code = word("=");
-        const RETURN: Code = word("return");
-        const THROW: Code = word("throw");
-        const NEW: Code = word("new");
+        const PACKAGE: Code = word!("package");
+        const DO_WORD: Code = word!("do");
+        const WHILE: Code = word!("while");
+        const ENUM_WORD: Code = word!("enum");
+        const SWITCH: Code = word!("switch");
+        const ASSIGN: Code = word!("=");
+        const RETURN: Code = word!("return");
+        const THROW: Code = word!("throw");
+        const NEW: Code = word!("new");
         let frame = cx.frame();
         if frame.body != Body::Statements {
             return None;
@@ -257,10 +318,10 @@ impl Rules for JavaRules {
     }
 
     fn ends(&self, cx: &Context) -> End {
-        const ELSE: Code = word("else");
-        const CATCH: Code = word("catch");
-        const FINALLY: Code = word("finally");
-        const WHILE: Code = word("while");
+        const ELSE: Code = word!("else");
+        const CATCH: Code = word!("catch");
+        const FINALLY: Code = word!("finally");
+        const WHILE: Code = word!("while");
         let code = cx.tokens[cx.at].code;
         match code {
             COMMA if noted(cx, state::CONSTANT) && in_enum(cx) => return End::Before,
@@ -296,7 +357,7 @@ impl Rules for JavaRules {
     }
 
     fn flags(&self, cx: &Context, start: usize, end: usize) -> u8 {
-        const IMPORT: Code = word("import");
+        const IMPORT: Code = word!("import");
         match cx.code(start) {
             Some(IMPORT) => Unit::IMPORT,
             _ if noted(cx, state::PACKAGE) => Unit::IMPORT,
@@ -349,10 +410,10 @@ const REACH: usize = 64;
 
 /// Does it start with a test's annotation, or is it a class of the kind that JUnit 3 ran?
 fn is_test(src: &[u8], tokens: &[Token]) -> bool {
-    const CLASS: Code = word("class");
-    const EXTENDS: Code = word("extends");
+    const CLASS: Code = word!("class");
+    const EXTENDS: Code = word!("extends");
     const MODIFIERS: [Code; 6] =
-        [word("public"), word("private"), word("protected"), word("abstract"), word("static"), word("final")];
+        [word!("public"), word!("private"), word!("protected"), word!("abstract"), word!("static"), word!("final")];
     let tokens = &tokens[..tokens.len().min(REACH)];
     let code = |i: usize| tokens.get(i).map(|t| t.code);
     let text = |i: usize| tokens.get(i).map_or(&[][..], |t: &Token| &src[t.start as usize..t.end as usize]);
@@ -499,7 +560,11 @@ mod tests {
         for src in ["package a.b;", "@A(1) package a;", "import static a.B.*;", "open module a { requires b; }"] {
             assert_eq!(flags(src), Unit::IMPORT, "{src}");
         }
-        for src in ["@Test void a() { }", "@A(b = 1) @org.junit.jupiter.api.Test void a() { }", "public class A extends TestCase { }"] {
+        for src in [
+            "@Test void a() { }",
+            "@A(b = 1) @org.junit.jupiter.api.Test void a() { }",
+            "public class A extends TestCase { }",
+        ] {
             assert_eq!(flags(src), Unit::TEST, "{src}");
         }
         for src in ["@Override public void a() { }", "module.b();", "@A(Test.class) void a() { }"] {
@@ -518,7 +583,10 @@ mod tests {
             units(&src.as_bytes()[..end], &mut out);
             assert!(out.tokens.windows(2).all(|pair| pair[0].end <= pair[1].start), "{end}");
             assert!(out.tokens.iter().all(|t| t.start < t.end && t.end as usize <= end), "{end}");
-            assert!(out.units.iter().all(|unit| unit.start < unit.end && unit.end as usize <= out.tokens.len()), "{end}");
+            assert!(
+                out.units.iter().all(|unit| unit.start < unit.end && unit.end as usize <= out.tokens.len()),
+                "{end}"
+            );
         }
     }
 

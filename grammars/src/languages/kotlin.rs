@@ -40,7 +40,14 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
     const ANNOTATIONS: [&str; 6] =
         ["Test", "ParameterizedTest", "RepeatedTest", "TestFactory", "TestTemplate", "Nested"];
     const STYLES: [&str; 9] = [
-        "StringSpec", "FunSpec", "ShouldSpec", "DescribeSpec", "BehaviorSpec", "WordSpec", "FreeSpec", "FeatureSpec",
+        "StringSpec",
+        "FunSpec",
+        "ShouldSpec",
+        "DescribeSpec",
+        "BehaviorSpec",
+        "WordSpec",
+        "FreeSpec",
+        "FeatureSpec",
         "ExpectSpec",
     ];
     let head = Head::new(src, tokens);

@@ -36,7 +36,8 @@ pub static LUA: Language = Language {
 
 /// The blocks of busted and the functions of luaunit.
 fn is_test(src: &[u8], tokens: &[Token]) -> bool {
-    const BLOCKS: [&str; 9] = ["describe", "context", "it", "spec", "test", "insulate", "expose", "pending", "randomize"];
+    const BLOCKS: [&str; 9] =
+        ["describe", "context", "it", "spec", "test", "insulate", "expose", "pending", "randomize"];
     let head = Head::new(src, tokens);
     if head.is(0, &BLOCKS) {
         return head.is_string(1) || (head.is(1, &["("]) && head.is_string(2));

@@ -165,14 +165,7 @@ class E {
     #[test]
     fn a_namespace_with_a_body_is_no_import() {
         let src = "<?php namespace A { f(); }";
-        assert_eq!(
-            units(&PHP, src),
-            [
-                "0:<?php",
-                "0:namespace A { f(); }",
-                "1:f();",
-            ]
-        );
+        assert_eq!(units(&PHP, src), ["0:<?php", "0:namespace A { f(); }", "1:f();",]);
     }
 
     #[test]

@@ -5,13 +5,13 @@
 
 use std::sync::LazyLock;
 
-use crate::alphabet::{Alphabet, code_of};
+use crate::alphabet::{Alphabet, word};
 use crate::head::starts_with_word;
 use crate::leaves::Syntax;
 use crate::scan::{Scanner, is_name};
 use crate::token::{
-    CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE, OPEN_BRACKET,
-    OPEN_PAREN, SEMICOLON, STRING, Token, Unit,
+    CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE,
+    OPEN_BRACKET, OPEN_PAREN, SEMICOLON, STRING, Token, Unit,
 };
 use crate::{Cache, Language, Lexer, parsers};
 
@@ -47,10 +47,6 @@ const WORDS: &[&str] = &[
     "~", ":=", "<", ">", "<=", ">=", "==", "!=", "<>", "->", "=", "+=", "-=", "*=", "/=", "//=", "%=", "@=", "&=",
     "|=", "^=", ">>=", "<<=", "**=",
 ];
-
-const fn word(spelling: &str) -> Code {
-    code_of(WORDS, spelling)
-}
 
 fn alphabet() -> &'static Alphabet {
     static ALPHABET: LazyLock<Alphabet> = LazyLock::new(|| Alphabet::new(WORDS));
@@ -131,20 +127,20 @@ fn lex(src: &[u8], out: &mut Lexed) {
 }
 
 const STATEMENT_ONLY: [Code; 14] = [
-    word("assert"),
-    word("break"),
-    word("class"),
-    word("continue"),
-    word("def"),
-    word("del"),
-    word("except"),
-    word("finally"),
-    word("import"),
-    word("pass"),
-    word("raise"),
-    word("return"),
-    word("try"),
-    word("while"),
+    word!("assert"),
+    word!("break"),
+    word!("class"),
+    word!("continue"),
+    word!("def"),
+    word!("del"),
+    word!("except"),
+    word!("finally"),
+    word!("import"),
+    word!("pass"),
+    word!("raise"),
+    word!("return"),
+    word!("try"),
+    word!("while"),
 ];
 
 /// The code of a mark that is never part of a longer one, which saves the search for the longest.
@@ -498,15 +494,15 @@ impl Reader<'_> {
 
     fn head(&self, start: usize, end: usize, cases: bool) -> Head {
         const COMPOUND: [Code; 7] =
-            [word("if"), word("for"), word("while"), word("try"), word("with"), word("def"), word("class")];
-        const CLAUSES: [Code; 4] = [word("elif"), word("else"), word("except"), word("finally")];
+            [word!("if"), word!("for"), word!("while"), word!("try"), word!("with"), word!("def"), word!("class")];
+        const CLAUSES: [Code; 4] = [word!("elif"), word!("else"), word!("except"), word!("finally")];
         let code = self.tokens[start].code;
         let text = || &self.src[self.tokens[start].start as usize..self.tokens[start].end as usize];
         match code {
             _ if COMPOUND.contains(&code) => Head::Compound,
             _ if CLAUSES.contains(&code) => Head::Clause,
-            _ if code == word("@") => Head::Decorator,
-            _ if code == word("async") && self.code(start + 1, end).is_some_and(|c| COMPOUND.contains(&c)) => {
+            _ if code == word!("@") => Head::Decorator,
+            _ if code == word!("async") && self.code(start + 1, end).is_some_and(|c| COMPOUND.contains(&c)) => {
                 Head::Compound
             }
             IDENTIFIER if cases && text() == b"case" => Head::Compound,
@@ -526,7 +522,7 @@ impl Reader<'_> {
                 _ if depth > 0 => {}
                 COLON if lambdas == 0 => return Some(at),
                 COLON => lambdas -= 1,
-                code if code == word("lambda") => lambdas += 1,
+                code if code == word!("lambda") => lambdas += 1,
                 _ => {}
             }
         }
@@ -536,7 +532,7 @@ impl Reader<'_> {
 
 fn flags(src: &[u8], tokens: &[Token]) -> u8 {
     match tokens.first() {
-        Some(t) if t.code == word("import") || t.code == word("from") => Unit::IMPORT,
+        Some(t) if t.code == word!("import") || t.code == word!("from") => Unit::IMPORT,
         _ if is_test(src, tokens) => Unit::TEST,
         _ => 0,
     }
@@ -547,11 +543,11 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
     /// How many tokens of a class's head are looked at for its bases.
     const BASES: usize = 16;
     let Some(first) = tokens.first() else { return false };
-    let is_definition = |code: Code| code == word("def") || code == word("class");
+    let is_definition = |code: Code| code == word!("def") || code == word!("class");
     let definition = match first.code {
         code if is_definition(code) => 0,
-        code if code == word("async") => 1,
-        code if code == word("@") => match tokens.iter().position(|t| is_definition(t.code)) {
+        code if code == word!("async") => 1,
+        code if code == word!("@") => match tokens.iter().position(|t| is_definition(t.code)) {
             Some(at) => at,
             None => return false,
         },
@@ -559,10 +555,10 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
     };
     let text = |t: &Token| &src[t.start as usize..t.end as usize];
     let (Some(keyword), Some(name)) = (tokens.get(definition), tokens.get(definition + 1)) else { return false };
-    if keyword.code == word("def") {
+    if keyword.code == word!("def") {
         return starts_with_word(text(name), "test");
     }
-    keyword.code == word("class")
+    keyword.code == word!("class")
         && (starts_with_word(text(name), "Test")
             || tokens[definition + 2..]
                 .iter()
@@ -638,12 +634,7 @@ mod tests {
     fn the_head_ends_at_its_own_colon() {
         assert_eq!(
             unit_texts("while f(lambda: {1: 2})[3:4] or (lambda x: x): a;\nfor x in lambda: b, c: d"),
-            [
-                "0:while f(lambda: {1: 2})[3:4] or (lambda x: x): a;",
-                "1:a",
-                "0:for x in lambda: b, c: d",
-                "2:d"
-            ]
+            ["0:while f(lambda: {1: 2})[3:4] or (lambda x: x): a;", "1:a", "0:for x in lambda: b, c: d", "2:d"]
         );
     }
 

@@ -93,9 +93,24 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
     const CALLS: [&str; 8] = ["test", "it", "they", "describe", "property", "feature", "scenario", "ignore"];
     const VERBS: [&str; 8] = ["should", "must", "can", "in", "when", "which", "ignore", ">>"];
     const BASES: [&str; 18] = [
-        "FunSuite", "FlatSpec", "FunSpec", "WordSpec", "FreeSpec", "PropSpec", "FeatureSpec", "FixtureAnyFunSuite",
-        "AnyFunSuite", "AnyFlatSpec", "AnyFunSpec", "AnyWordSpec", "AnyFreeSpec", "AnyPropSpec", "AnyFeatureSpec",
-        "Specification", "Properties", "TestCase",
+        "FunSuite",
+        "FlatSpec",
+        "FunSpec",
+        "WordSpec",
+        "FreeSpec",
+        "PropSpec",
+        "FeatureSpec",
+        "FixtureAnyFunSuite",
+        "AnyFunSuite",
+        "AnyFlatSpec",
+        "AnyFunSpec",
+        "AnyWordSpec",
+        "AnyFreeSpec",
+        "AnyPropSpec",
+        "AnyFeatureSpec",
+        "Specification",
+        "Properties",
+        "TestCase",
     ];
     let head = Head::new(src, tokens);
     if head.is(0, &CALLS) {

@@ -5,7 +5,7 @@
 //! each frame keeps a small [`State`] of its unit.
 
 use super::{WORDS, is_postfix, is_test, table};
-use crate::alphabet::code_of;
+use crate::alphabet::{code_of, word};
 use crate::token::{
     CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, FIRST_WORD, IDENTIFIER, Lexed, NUMBER,
     OPEN_BRACE, OPEN_BRACKET, OPEN_PAREN, SEMICOLON, STRING, Token, Unit,

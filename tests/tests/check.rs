@@ -242,23 +242,29 @@ fn several_paths_are_compared_with_each_other() {
 #[test]
 fn the_text_shows_the_worst_and_says_how_many_more() {
     let workspace = Workspace::new("");
-    for file in ["a.go", "b.go"] {
-        // Each function has one more statement than the last: no two have the same shape.
-        let functions: String = (0..30)
-            .map(|i| {
-                let steps: String = (0..=i).map(|j| format!("\tif x{j} {{\n\t\tg({i}, y, \"{j}\")\n\t}}\n\th.z[{j}] += k{j}\n")).collect();
-                format!("func f{i}({file} int) {{\n{steps}\tfor x := range y {{\n\t\tif x > y {{\n\t\t\treturn x.a, y[x] * 2, nil\n\t\t}}\n\t}}\n}}\n\nvar {}{i} = 1\n\n", &file[..1])
-            })
-            .collect();
-        workspace.write(file, format!("package p\n\n{}", functions.replace(".go int", " int")));
-    }
-    let shown = |run: &Run| run.stdout.lines().filter(|line| line.contains(" in 2 places")).count();
+    // The binary digits of its number make each function another shape; in the other order no two stand together again.
+    let functions: Vec<String> = (32..62u32)
+        .map(|i| {
+            let steps: String = (0..6)
+                .map(|bit| match i >> bit & 1 {
+                    0 => "\tx.a[y] += z(1, x)\n",
+                    _ => "\tif x > y {\n\t\treturn b(x, y, \"s\"), nil\n\t}\n",
+                })
+                .collect();
+            format!("func f{i}(x, y int) (int, error) {{\n{steps}\tfor k := range x {{\n\t\ty -= k\n\t}}\n}}\n")
+        })
+        .collect();
+    workspace.write("a.go", format!("package p\n\n{}", functions.concat()));
+    let turned: Vec<&str> = functions.iter().rev().map(String::as_str).collect();
+    workspace.write("b.go", format!("package p\n\n{}", turned.concat()));
+    let shown = |run: &Run| run.stdout.lines().filter(|line| line.contains(" places · ")).count();
     let all = check(&workspace, &["--top", "all"]);
     let total = shown(&all);
     assert!(total > 25, "{total}");
     let some = check(&workspace, &[]);
     assert_eq!(shown(&some), 25);
-    assert!(some.stdout.contains(&format!("… and {} classes more (--top all shows them)", total - 25)) || total == 26, "{}", some.stdout);
+    let more = check_json(workspace.path(), &[])["summary"]["classes"].as_u64().unwrap_or(0) - 25;
+    assert!(some.stdout.contains(&format!("… and {more} class")), "{}", some.stdout);
     assert_eq!(shown(&check(&workspace, &["--top", "3"])), 3);
     let weights: Vec<u64> = check_json(workspace.path(), &[])["classes"]
         .as_array()

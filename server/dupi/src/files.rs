@@ -110,23 +110,33 @@ fn parents(folder: &Path) -> Vec<Gitignore> {
     if folder != top {
         let mut between: Vec<&Path> = folder.ancestors().skip(1).take_while(|dir| dir.starts_with(top)).collect();
         between.reverse();
-        ignores.extend(between.into_iter().filter_map(ignore_files));
+        ignores.extend(between.into_iter().filter_map(|dir| ignore_files(dir, true)));
     }
     ignores
 }
 
 /// The ignore files that stand in a folder.
-fn ignore_files(folder: &Path) -> Option<Gitignore> {
+///
+/// In a git checkout they mean what they mean to git. Elsewhere (an unpacked archive) a line that ignores everything is
+/// passed over: it says what a repository tracks, and taken literally it would leave nothing to check.
+fn ignore_files(folder: &Path, checkout: bool) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
     let mut any = false;
     for name in [".gitignore", ".ignore"] {
         let file = folder.join(name);
-        if file.is_file() {
-            builder.add(file);
-            any = true;
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        any = true;
+        for line in text.lines().filter(|line| checkout || !matches!(line.trim(), "*" | "/*" | "**" | "/**")) {
+            // A line that is no pattern ignores nothing, as with git.
+            let _ = builder.add_line(Some(file.clone()), line);
         }
     }
     if any { builder.build().ok() } else { None }
+}
+
+/// Does a folder lie in a git checkout?
+fn in_checkout(folder: &Path) -> bool {
+    folder.canonicalize().is_ok_and(|folder| folder.ancestors().any(|dir| dir.join(".git").exists()))
 }
 
 struct Walk<'a> {
@@ -144,6 +154,7 @@ struct Open {
 
 impl Walk<'_> {
     fn folder(&self, path: PathBuf, mut ignores: Vec<Gitignore>, found: &mut Found) {
+        let checkout = in_checkout(&path);
         // Depth first, so that the ignore files that hold for a folder are a prefix of one stack.
         let mut open = vec![Open { path, n_ignores: ignores.len() }];
         while let Some(Open { path, n_ignores }) = open.pop() {
@@ -155,7 +166,7 @@ impl Walk<'_> {
             let entries: Vec<fs::DirEntry> = entries.flatten().collect();
             let named = |name: &str| entries.iter().any(|entry| entry.file_name() == name);
             if self.settings.gitignore && (named(".gitignore") || named(".ignore")) {
-                ignores.extend(path.canonicalize().ok().and_then(|path| ignore_files(&path)));
+                ignores.extend(path.canonicalize().ok().and_then(|path| ignore_files(&path, checkout)));
             }
             let absolute = if ignores.is_empty() { None } else { path.canonicalize().ok() };
             for entry in entries {

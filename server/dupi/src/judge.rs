@@ -12,7 +12,7 @@ use crate::document::Document;
 use crate::fingerprint::{LastUses, fingerprint, id};
 use crate::runs::apart;
 use crate::settings::Settings;
-use crate::zones::is_table;
+use crate::zones::{is_literal, is_table};
 
 /// A renaming explains a difference only if names come back often enough to be held to it:
 /// where every name is new, any two pieces of one shape are a renaming of each other.
@@ -28,7 +28,16 @@ const SHORT_FACTOR: f64 = 1.36;
 
 /// Steps in a row without a block among them are the way an interface is used more often than a copy:
 /// below this many tokens only equal text counts.
-const FLAT_TOKENS: usize = 100;
+const FLAT_TOKENS: f64 = 100.0;
+
+/// Declarations (signatures, fields, empty bodies) resemble each other by their nature: with fewer tokens than this
+/// in statements, only equal text counts.
+const MIN_STEP_TOKENS: u32 = 20;
+
+/// Where more than this share of the names and literals are literals that differ, the literals are what the code is about:
+/// a table in the shape of calls. A one-to-one renaming may carry more of them than a mere likeness.
+const MAX_LITERALS_RENAMED: f64 = 0.4;
+const MAX_LITERALS_ALIKE: f64 = 0.25;
 
 /// With how many groups of unlike text a place is compared; past that only equal text and renamings find each other.
 /// Bounds the work on shapes that stand in thousands of places.
@@ -45,31 +54,25 @@ struct Variant {
 pub fn judge(documents: &[Document], settings: &Settings, places: &[Fragment], uses: &mut LastUses) -> Vec<Class> {
     let Some(first) = places.first() else { return Vec::new() };
     let (codes, _) = tokens(documents, first);
-    let zone_of = Zones::new(codes, settings);
+    let data = is_table(codes) || is_literal(&documents[first.document as usize], first);
+    if data && !settings.zones.contains(&Zone::Data) {
+        return Vec::new();
+    }
     let mut variants = variants(documents, places, codes, uses);
     // By content and not by place, so that moving a file changes nothing.
     variants.sort_by_key(|variant| (std::cmp::Reverse(variant.copies.len()), variant.exact));
-    let whole = holds_definition(&documents[first.document as usize], first, settings.min_tokens);
-    let short = ((LONG_TOKENS - codes.len() as f64) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
-    let stricter = settings.min_similarity * (1.0 + (SHORT_FACTOR - 1.0) * short);
-    let flat = codes.len() < FLAT_TOKENS
-        && settings.min_similarity > 0.0
-        && is_flat(&documents[first.document as usize], first);
-    let needed = match () {
-        _ if whole => settings.min_similarity,
-        _ if flat => 1.0,
-        _ => stricter.min(1.0),
-    };
-    let evidence = whole && evidence(documents, first, uses);
+    let bar = Bar::new(documents, first, settings, uses);
     let mut clusters: Vec<Vec<Variant>> = Vec::new();
     let mut by_alpha: HashMap<u64, usize> = HashMap::new();
     for variant in variants {
-        let renamed = if evidence { by_alpha.get(&variant.alpha).copied() } else { None };
+        let likeness = |cluster: &Vec<Variant>| Likeness::of(documents, &cluster[0].copies[0], &variant.copies[0]);
+        let renamed = by_alpha.get(&variant.alpha).copied().filter(|_| bar.renaming);
+        let renamed = renamed.filter(|&i| likeness(&clusters[i]).literals <= MAX_LITERALS_RENAMED || !bar.strict);
         let home = renamed.or_else(|| {
-            clusters
-                .iter()
-                .take(MAX_LEADERS)
-                .position(|cluster| similarity(documents, &cluster[0].copies[0], &variant.copies[0]) >= needed)
+            clusters.iter().take(MAX_LEADERS).position(|cluster| {
+                let likeness = likeness(cluster);
+                likeness.similarity >= bar.similarity && (likeness.literals <= MAX_LITERALS_ALIKE || !bar.strict)
+            })
         });
         let home = home.unwrap_or(clusters.len());
         by_alpha.entry(variant.alpha).or_insert(home);
@@ -80,9 +83,39 @@ pub fn judge(documents: &[Document], settings: &Settings, places: &[Fragment], u
     }
     let mut classes = Vec::new();
     for cluster in clusters {
-        classes.extend(class(documents, settings, cluster, &zone_of, evidence, uses));
+        classes.extend(class(documents, settings, cluster, data, bar.renaming, uses));
     }
     classes
+}
+
+/// What places must have in common, beside their structure, to be copies of each other.
+struct Bar {
+    /// The least similarity.
+    similarity: f64,
+    /// Whether a one-to-one renaming is enough instead.
+    renaming: bool,
+    /// Whether chance likeness is kept out at all; not where every shape was asked for.
+    strict: bool,
+}
+
+impl Bar {
+    fn new(documents: &[Document], fragment: &Fragment, settings: &Settings, uses: &mut LastUses) -> Bar {
+        let document = &documents[fragment.document as usize];
+        let whole = holds_definition(document, fragment, settings.min_tokens);
+        let asked = settings.min_similarity;
+        let length = f64::from(fragment.len());
+        let short = ((LONG_TOKENS - length) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
+        let flat = length < FLAT_TOKENS && is_flat(document, fragment);
+        let thin = n_step_tokens(document, fragment) < MIN_STEP_TOKENS.min(settings.min_tokens / 2);
+        let similarity = match () {
+            _ if asked == 0.0 => 0.0,
+            _ if thin => 1.0,
+            _ if whole => asked,
+            _ if flat => 1.0,
+            _ => (asked * (1.0 + (SHORT_FACTOR - 1.0) * short)).min(1.0),
+        };
+        Bar { similarity, renaming: whole && !thin && evidence(documents, fragment, uses), strict: asked > 0.0 }
+    }
 }
 
 fn tokens<'a>(documents: &'a [Document], fragment: &Fragment) -> (&'a [Code], &'a [u32]) {
@@ -117,6 +150,19 @@ fn holds_definition(document: &Document, fragment: &Fragment, min_tokens: u32) -
     })
 }
 
+/// How many tokens of a fragment stand in statements: in units that define nothing by themselves.
+fn n_step_tokens(document: &Document, fragment: &Fragment) -> u32 {
+    let from = document.units.partition_point(|unit| unit.start < fragment.start);
+    let (mut n, mut end) = (0, 0);
+    for unit in document.units[from..].iter().take_while(|unit| unit.start < fragment.end) {
+        if unit.flags & Unit::DEFINITION == 0 && unit.start >= end && unit.end <= fragment.end {
+            n += unit.end - unit.start;
+            end = unit.end;
+        }
+    }
+    n
+}
+
 /// Is there no unit within a unit in a fragment?
 fn is_flat(document: &Document, fragment: &Fragment) -> bool {
     let from = document.units.partition_point(|unit| unit.start < fragment.start);
@@ -146,43 +192,50 @@ fn evidence(documents: &[Document], fragment: &Fragment, uses: &mut LastUses) ->
     returns as f64 >= names as f64 * RENAMING_EVIDENCE
 }
 
-/// The share of tokens whose text is the same in two fragments of one structure.
-fn similarity(documents: &[Document], a: &Fragment, b: &Fragment) -> f64 {
-    let ((codes, of_a), (_, of_b)) = (tokens(documents, a), tokens(documents, b));
-    let differing = of_a.iter().zip(of_b).filter(|(a, b)| a != b).count();
-    1.0 - differing as f64 / codes.len().max(1) as f64
+/// How alike the texts of two fragments of one structure are.
+struct Likeness {
+    /// The share of tokens whose text is the same.
+    similarity: f64,
+    /// The share of names and literals that are literals whose text differs.
+    literals: f64,
+}
+
+impl Likeness {
+    fn of(documents: &[Document], a: &Fragment, b: &Fragment) -> Likeness {
+        let ((codes, of_a), (_, of_b)) = (tokens(documents, a), tokens(documents, b));
+        let (mut names, mut literals) = (0usize, 0usize);
+        for (code, (a, b)) in codes.iter().filter(|&&code| varies(code)).zip(of_a.iter().zip(of_b)) {
+            if a != b {
+                *(if *code == IDENTIFIER { &mut names } else { &mut literals }) += 1;
+            }
+        }
+        Likeness {
+            similarity: 1.0 - (names + literals) as f64 / codes.len().max(1) as f64,
+            literals: literals as f64 / of_a.len().max(1) as f64,
+        }
+    }
 }
 
 /// The zone of a class, from the zones of its copies.
-struct Zones {
-    table: bool,
-}
-
-impl Zones {
-    fn new(codes: &[Code], _settings: &Settings) -> Zones {
-        Zones { table: is_table(codes) }
+fn zone(documents: &[Document], data: bool, copies: &[Fragment]) -> Zone {
+    if data {
+        return Zone::Data;
     }
-
-    fn of(&self, documents: &[Document], copies: &[Fragment]) -> Zone {
-        if self.table {
-            return Zone::Data;
+    let (mut code, mut test) = (0, 0);
+    for copy in copies {
+        let document = &documents[copy.document as usize];
+        if document.generated {
+        } else if document.is_test(copy.start, copy.end) {
+            test += 1;
+        } else {
+            code += 1;
         }
-        let (mut code, mut test) = (0, 0);
-        for copy in copies {
-            let document = &documents[copy.document as usize];
-            if document.generated {
-            } else if document.is_test(copy.start, copy.end) {
-                test += 1;
-            } else {
-                code += 1;
-            }
-        }
-        // Two places in code make it a matter of code; one of them copied into a test does not.
-        match (code, test) {
-            (2.., _) => Zone::Code,
-            _ if code + test >= 2 => Zone::Test,
-            _ => Zone::Generated,
-        }
+    }
+    // Two places in code make it a matter of code; one of them copied into a test does not.
+    match (code, test) {
+        (2.., _) => Zone::Code,
+        _ if code + test >= 2 => Zone::Test,
+        _ => Zone::Generated,
     }
 }
 
@@ -190,7 +243,7 @@ fn class(
     documents: &[Document],
     settings: &Settings,
     cluster: Vec<Variant>,
-    zones: &Zones,
+    data: bool,
     evidence: bool,
     uses: &mut LastUses,
 ) -> Option<Class> {
@@ -204,7 +257,7 @@ fn class(
     };
     let (mut sum, mut n) = (0.0, 0usize);
     for variant in &cluster {
-        sum += similarity(documents, &leader, &variant.copies[0]) * variant.copies.len() as f64;
+        sum += Likeness::of(documents, &leader, &variant.copies[0]).similarity * variant.copies.len() as f64;
         n += variant.copies.len();
     }
     // The leader is like itself; the mean is over the others.
@@ -220,7 +273,7 @@ fn class(
             lines.end - lines.start
         })
         .max()?;
-    let zone = zones.of(documents, &copies);
+    let zone = zone(documents, data, &copies);
     let shown = copies.len() > 1
         && settings.zones.contains(&zone)
         && settings.kinds.contains(&kind)

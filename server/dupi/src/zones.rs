@@ -1,6 +1,9 @@
 //! Which zone a place belongs to: by the file's name, by syntax, and by what its tokens look like.
 
-use dupi_grammars::token::Code;
+use dupi_grammars::token::{CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, Code, OPEN_BRACE, OPEN_BRACKET, OPEN_PAREN};
+
+use crate::class::Fragment;
+use crate::document::Document;
 
 /// Folders whose files are test code.
 const TEST_FOLDERS: [&str; 22] = [
@@ -114,6 +117,47 @@ pub fn is_table(codes: &[Code]) -> bool {
         }
     }
     false
+}
+
+/// The share of a fragment's tokens that must stand in literals made of brackets for it to be data.
+const LITERAL_SHARE: f64 = 0.7;
+
+/// Is a fragment mostly the inside of literals: braces and brackets that hold no unit?
+pub fn is_literal(document: &Document, fragment: &Fragment) -> bool {
+    let needed = (f64::from(fragment.len()) * LITERAL_SHARE).ceil() as u32;
+    let mut unit = document.units.partition_point(|unit| unit.start < fragment.start);
+    // Per open bracket: where it stands, and whether units start in it.
+    let mut open: Vec<(u32, bool)> = Vec::new();
+    let mut literal = 0;
+    let mut counted_to = 0;
+    for at in fragment.start..fragment.end {
+        let code = document.codes[at as usize];
+        while document.units.get(unit).is_some_and(|unit| unit.start <= at) {
+            if let Some((_, units)) = open.last_mut() {
+                *units = true;
+            }
+            unit += 1;
+        }
+        match code {
+            OPEN_BRACE | OPEN_BRACKET => open.push((at, false)),
+            // What is in parentheses is an argument, and no data of its own.
+            OPEN_PAREN => open.push((at, true)),
+            CLOSE_BRACE | CLOSE_BRACKET | CLOSE_PAREN => {
+                let Some((start, units)) = open.pop() else { continue };
+                if units {
+                    // Units anywhere within make all that is around them code.
+                    if let Some((_, around)) = open.last_mut().filter(|_| code != CLOSE_PAREN) {
+                        *around = true;
+                    }
+                } else {
+                    literal += at + 1 - start.max(counted_to);
+                    counted_to = at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    literal >= needed
 }
 
 #[cfg(test)]

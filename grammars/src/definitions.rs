@@ -63,13 +63,16 @@ fn roles(language: &Language) -> &[Role; 256] {
     })
 }
 
-/// Sets [`Unit::DEFINITION`] on the units that are one.
+/// How deep units may stand in units. No person goes deeper, and each level costs its whole length once more.
+const MAX_DEPTH: usize = 100;
+
+/// Sets [`Unit::DEFINITION`] on the units that are one, and drops those that are nested beyond all measure.
 pub fn mark(language: &Language, lexed: &mut Lexed) {
     let roles = roles(language);
     let Lexed { tokens, units, .. } = lexed;
     // The units around the one at hand: where they end, and whether they hold definitions.
     let mut around: Vec<(u32, bool)> = Vec::with_capacity(32);
-    for unit in units {
+    units.retain_mut(|unit| {
         while around.last().is_some_and(|(end, _)| *end <= unit.start) {
             around.pop();
         }
@@ -94,5 +97,6 @@ pub fn mark(language: &Language, lexed: &mut Lexed) {
             unit.flags |= Unit::DEFINITION;
         }
         around.push((unit.end, holds));
-    }
+        around.len() <= MAX_DEPTH
+    });
 }

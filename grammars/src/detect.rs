@@ -11,8 +11,9 @@ pub fn detect(path: &Path, first: &[u8]) -> Option<&'static Language> {
 
 /// By whole name or extension alone. Files whose names say nothing may still have a `#!` line.
 pub fn by_path(path: &Path) -> Option<&'static Language> {
-    let name = path.file_name()?.to_str()?;
-    if let Some(language) = LANGUAGES.iter().find(|language| language.file_names.contains(&name)) {
+    // A name need not be UTF-8 for its extension to say enough.
+    let name = path.file_name()?.to_string_lossy();
+    if let Some(language) = LANGUAGES.iter().find(|language| language.file_names.contains(&name.as_ref())) {
         return Some(language);
     }
     let extension = path.extension()?.to_str()?;

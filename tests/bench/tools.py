@@ -52,7 +52,14 @@ class DupiLsp(Tool):
     clones_are = "classes"
     good_codes = (0, 1)
 
-    EVERYTHING = (("--zone", "code,test,data,imports,generated"), ("--min-similarity", "0"))
+    EVERYTHING = (
+        ("--zone", "code,test,data,imports,generated"),
+        ("--min-similarity", "0"),
+        ("--test-min-tokens", str(MIN_TOKENS)),
+        ("--max-file-size", "1048576"),
+        ("--vendored",),
+        ("--no-gitignore",),
+    )
 
     def __init__(self, binary, threads, everything=False):
         self.name = "dupi-lsp, everything" if everything else "dupi-lsp"
@@ -67,14 +74,14 @@ class DupiLsp(Tool):
 
     def install(self):
         try:
-            asked = subprocess.run([self.binary, "--help"], capture_output=True, text=True, timeout=60)
+            asked = subprocess.run([self.binary, "check", "--help"], capture_output=True, text=True, timeout=60)
             told = subprocess.run([self.binary, "--version"], capture_output=True, text=True, timeout=60)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise Missing(f"{self.binary} does not run: {error}") from None
         self.flags = set(re.findall(r"--[a-z][a-z-]*", asked.stdout + asked.stderr))
         if "--check" not in self.flags:
-            raise Missing(f"`{self.binary} --help` does not list --check: give another program with --binary")
-        unknown = [flag for flag, _ in self.EVERYTHING if flag not in self.flags]
+            raise Missing(f"`{self.binary} check --help` does not list --check: give another program with --binary")
+        unknown = [flag for flag, *_ in self.EVERYTHING if flag not in self.flags]
         if self.everything and unknown:
             self.remarks = (f"without {' and '.join(unknown)}, which its help does not list: NOT everything",)
         said = re.search(r"\d+\.\d+\S*", told.stdout)

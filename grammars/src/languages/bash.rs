@@ -42,7 +42,7 @@ pub static BASH: Language = Language {
             ("ansi_c_string", STRING),
             ("translated_string", STRING),
             ("regex", STRING),
-            ("extglob_pattern", STRING),
+            ("extglob_pattern", IDENTIFIER),
             ("heredoc_start", STRING),
             ("heredoc_body", STRING),
             ("heredoc_end", STRING),

@@ -16,8 +16,10 @@ use crate::zones::{is_literal, is_table};
 
 /// A renaming explains a difference only if names come back often enough to be held to it:
 /// where every name is new, any two pieces of one shape are a renaming of each other.
-/// This is the least share of names that must be a return of an earlier one.
-const RENAMING_EVIDENCE: f64 = 0.4;
+/// This is the least share of names that must be a return of an earlier one: in straight code, and where blocks within
+/// blocks make the shape itself telling.
+const EVIDENCE_IF_FLAT: f64 = 0.4;
+const EVIDENCE: f64 = 0.2;
 
 /// Steps of a function (or a few small definitions) of this many tokens or more need only the similarity that is asked for;
 /// shorter ones look alike by chance more easily, and must agree in more of their text, up to [`SHORT_FACTOR`] at
@@ -34,8 +36,8 @@ const FLAT_TOKENS: f64 = 100.0;
 /// in statements, only equal text counts.
 const MIN_STEP_TOKENS: u32 = 20;
 
-/// Where more than this share of the names and literals are literals that differ, the literals are what the code is about:
-/// a table in the shape of calls. A one-to-one renaming may carry more of them than a mere likeness.
+/// Where more than this share of the names and literals of straight code are literals that differ, they are what it is
+/// about: a table in the shape of calls. A one-to-one renaming may carry more of them than a mere likeness.
 const MAX_LITERALS_RENAMED: f64 = 0.4;
 const MAX_LITERALS_ALIKE: f64 = 0.25;
 
@@ -67,11 +69,11 @@ pub fn judge(documents: &[Document], settings: &Settings, places: &[Fragment], u
     for variant in variants {
         let likeness = |cluster: &Vec<Variant>| Likeness::of(documents, &cluster[0].copies[0], &variant.copies[0]);
         let renamed = by_alpha.get(&variant.alpha).copied().filter(|_| bar.renaming);
-        let renamed = renamed.filter(|&i| likeness(&clusters[i]).literals <= MAX_LITERALS_RENAMED || !bar.strict);
+        let renamed = renamed.filter(|&i| likeness(&clusters[i]).literals <= bar.literals_renamed);
         let home = renamed.or_else(|| {
             clusters.iter().take(MAX_LEADERS).position(|cluster| {
                 let likeness = likeness(cluster);
-                likeness.similarity >= bar.similarity && (likeness.literals <= MAX_LITERALS_ALIKE || !bar.strict)
+                likeness.similarity >= bar.similarity && likeness.literals <= bar.literals
             })
         });
         let home = home.unwrap_or(clusters.len());
@@ -94,8 +96,9 @@ struct Bar {
     similarity: f64,
     /// Whether a one-to-one renaming is enough instead.
     renaming: bool,
-    /// Whether chance likeness is kept out at all; not where every shape was asked for.
-    strict: bool,
+    /// The largest share of literals that differ, for either way.
+    literals: f64,
+    literals_renamed: f64,
 }
 
 impl Bar {
@@ -105,16 +108,22 @@ impl Bar {
         let asked = settings.min_similarity;
         let length = f64::from(fragment.len());
         let short = ((LONG_TOKENS - length) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
-        let flat = length < FLAT_TOKENS && is_flat(document, fragment);
+        let flat = is_flat(document, fragment);
         let thin = n_step_tokens(document, fragment) < MIN_STEP_TOKENS.min(settings.min_tokens / 2);
         let similarity = match () {
             _ if asked == 0.0 => 0.0,
             _ if thin => 1.0,
             _ if whole => asked,
-            _ if flat => 1.0,
+            _ if flat && length < FLAT_TOKENS => 1.0,
             _ => (asked * (1.0 + (SHORT_FACTOR - 1.0) * short)).min(1.0),
         };
-        Bar { similarity, renaming: whole && !thin && evidence(documents, fragment, uses), strict: asked > 0.0 }
+        let evidence = returning(documents, fragment, uses);
+        let renaming = whole && !thin && evidence >= if flat { EVIDENCE_IF_FLAT } else { EVIDENCE };
+        let (literals, literals_renamed) = match () {
+            _ if asked == 0.0 || !flat => (1.0, 1.0),
+            _ => (MAX_LITERALS_ALIKE, MAX_LITERALS_RENAMED),
+        };
+        Bar { similarity, renaming, literals, literals_renamed }
     }
 }
 
@@ -163,23 +172,23 @@ fn n_step_tokens(document: &Document, fragment: &Fragment) -> u32 {
     n
 }
 
-/// Is there no unit within a unit in a fragment?
+/// Is there no statement within a statement in a fragment?
 fn is_flat(document: &Document, fragment: &Fragment) -> bool {
     let from = document.units.partition_point(|unit| unit.start < fragment.start);
     let mut end = fragment.start;
-    document.units[from..]
+    let mut steps = document.units[from..]
         .iter()
         .take_while(|unit| unit.start < fragment.end)
-        .filter(|unit| unit.end <= fragment.end)
-        .all(|unit| {
-            let beside = unit.start >= end;
-            end = unit.end;
-            beside
-        })
+        .filter(|unit| unit.end <= fragment.end && unit.flags & Unit::DEFINITION == 0);
+    steps.all(|unit| {
+        let beside = unit.start >= end;
+        end = unit.end;
+        beside
+    })
 }
 
-/// Do the names of a piece come back often enough for a renaming to mean something?
-fn evidence(documents: &[Document], fragment: &Fragment, uses: &mut LastUses) -> bool {
+/// The share of a piece's names that come back: only those hold a renaming to anything.
+fn returning(documents: &[Document], fragment: &Fragment, uses: &mut LastUses) -> f64 {
     let (codes, symbols) = tokens(documents, fragment);
     uses.read(codes, symbols);
     let (mut names, mut returns) = (0usize, 0usize);
@@ -189,7 +198,7 @@ fn evidence(documents: &[Document], fragment: &Fragment, uses: &mut LastUses) ->
             returns += usize::from(*distance != u32::MAX);
         }
     }
-    returns as f64 >= names as f64 * RENAMING_EVIDENCE
+    returns as f64 / names.max(1) as f64
 }
 
 /// How alike the texts of two fragments of one structure are.

@@ -45,17 +45,20 @@ fn what_is_no_source_text_is_skipped_with_its_reason() {
 
 /// Extensions of all languages.
 const EXTENSIONS: [&str; 18] = [
-    "go", "rs", "java", "c", "cpp", "cs", "js", "jsx", "ts", "tsx", "py", "kt", "rb", "php", "swift", "scala", "sh", "lua",
+    "go", "rs", "java", "c", "cpp", "cs", "js", "jsx", "ts", "tsx", "py", "kt", "rb", "php", "swift", "scala", "sh",
+    "lua",
 ];
 
 #[test]
 fn nesting_without_end_overflows_no_stack() {
     let workspace = workspace();
     for extension in EXTENSIONS {
-        for (name, open, close) in [("round", "(", ")"), ("curly", "{", "}"), ("square", "[", "]"), ("open", "({[", "")] {
+        for (name, open, close) in [("round", "(", ")"), ("curly", "{", "}"), ("square", "[", "]"), ("open", "({[", "")]
+        {
             let text = format!("{}\n{}", open.repeat(100_000), close.repeat(100_000));
             // Not so wide that it passes for minified.
-            let text: String = text.as_bytes().chunks(200).map(|part| format!("{}\n", String::from_utf8_lossy(part))).collect();
+            let text: String =
+                text.as_bytes().chunks(200).map(|part| format!("{}\n", String::from_utf8_lossy(part))).collect();
             workspace.write(&format!("{name}.{extension}"), text);
         }
         let blocks = "if (a) {\n".repeat(100_000) + &"}\n".repeat(100_000);
@@ -71,10 +74,34 @@ fn nesting_without_end_overflows_no_stack() {
 fn what_never_ends_ends_with_the_file() {
     let workspace = workspace();
     for extension in EXTENSIONS {
-        for (i, start) in
-            ["\"", "'", "`", "/*", "//", "#", "\"\"\"", "'''", "r#\"", "R\"x(", "@\"", "$\"{", "<<EOF\n", "--[[", "=begin\n", "/", "<?php \"", "f\"{", "\\", "\u{FEFF}\"", "#define X \\", "case", "}", ")"]
-                .iter()
-                .enumerate()
+        for (i, start) in [
+            "\"",
+            "'",
+            "`",
+            "/*",
+            "//",
+            "#",
+            "\"\"\"",
+            "'''",
+            "r#\"",
+            "R\"x(",
+            "@\"",
+            "$\"{",
+            "<<EOF\n",
+            "--[[",
+            "=begin\n",
+            "/",
+            "<?php \"",
+            "f\"{",
+            "\\",
+            "\u{FEFF}\"",
+            "#define X \\",
+            "case",
+            "}",
+            ")",
+        ]
+        .iter()
+        .enumerate()
         {
             workspace.write(&format!("{i}.{extension}"), format!("x = 1\n{start} and so on\nif (y) {{\n"));
         }
@@ -101,7 +128,10 @@ fn endless_repetition_is_bounded_work() {
 
 fn bounded(workspace: &Workspace) {
     let start = std::time::Instant::now();
-    for arguments in [&["--check", "--format", "json"][..], &["--check", "--format", "json", "--zone", "code,data,imports,test,generated", "--min-similarity", "0"]] {
+    for arguments in [
+        &["--check", "--format", "json"][..],
+        &["--check", "--format", "json", "--zone", "code,data,imports,test,generated", "--min-similarity", "0"],
+    ] {
         let run = run(workspace.path(), arguments);
         assert!(run.code == 0 || run.code == 1, "exit {}: {}", run.code, run.stderr);
         assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
@@ -116,7 +146,9 @@ fn pipes_loops_and_locked_folders_are_told_and_passed_by() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let workspace = workspace();
     let root = workspace.path();
-    assert!(std::process::Command::new("mkfifo").arg(root.join("pipe.go")).status().is_ok_and(|status| status.success()));
+    assert!(
+        std::process::Command::new("mkfifo").arg(root.join("pipe.go")).status().is_ok_and(|status| status.success())
+    );
     std::fs::create_dir(root.join("folder")).expect("a folder");
     symlink("..", root.join("folder/loop")).expect("a link");
     symlink("nowhere.c", root.join("broken.c")).expect("a link");

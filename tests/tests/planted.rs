@@ -48,7 +48,8 @@ fn functions_of(path: &Path) -> Vec<Function> {
             let tokens = &lexed.tokens[unit.start as usize..unit.end as usize];
             let start = src[..tokens[0].start as usize].rfind('\n').map_or(0, |i| i + 1);
             let text = &src[start..tokens[tokens.len() - 1].end as usize];
-            let shifted = |token: &Token| Token { start: token.start - start as u32, end: token.end - start as u32, ..*token };
+            let shifted =
+                |token: &Token| Token { start: token.start - start as u32, end: token.end - start as u32, ..*token };
             Function {
                 language,
                 fixture: path.file_name().expect("a name").to_string_lossy().into_owned(),
@@ -127,7 +128,8 @@ impl Function {
     fn renamed(&self) -> String {
         let mut names: HashMap<String, usize> = HashMap::new();
         self.replaced(|token, text| {
-            let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !text.starts_with(|c: char| c.is_ascii_digit());
+            let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+                && !text.starts_with(|c: char| c.is_ascii_digit());
             if token.code != IDENTIFIER || !plain || text == "_" || KEPT.contains(&text) {
                 return None;
             }
@@ -151,9 +153,9 @@ impl Function {
 
 /// Words that a language reads a meaning into though they are names to it.
 const KEPT: [&str; 34] = [
-    "self", "this", "super", "true", "false", "null", "nil", "None", "True", "False", "async", "await", "get", "set", "of",
-    "as", "from", "readonly", "type", "declare", "auto", "default", "dyn", "raw", "crate", "Self", "var", "yield", "where",
-    "when", "record", "match", "case", "new",
+    "self", "this", "super", "true", "false", "null", "nil", "None", "True", "False", "async", "await", "get", "set",
+    "of", "as", "from", "readonly", "type", "declare", "auto", "default", "dyn", "raw", "crate", "Self", "var",
+    "yield", "where", "when", "record", "match", "case", "new",
 ];
 
 /// Plants every function, changed by `change`, and checks that it is found with one of `kinds`.
@@ -210,9 +212,12 @@ fn copies_as_they_are_are_found() {
 
 #[test]
 fn copies_are_found_with_crlf_bom_and_no_final_newline() {
-    plant("crlf", &["exact"], |function| function.text.clone(), |text| {
-        format!("\u{FEFF}{}", text.trim_end().replace('\n', "\r\n")).into_bytes()
-    });
+    plant(
+        "crlf",
+        &["exact"],
+        |function| function.text.clone(),
+        |text| format!("\u{FEFF}{}", text.trim_end().replace('\n', "\r\n")).into_bytes(),
+    );
 }
 
 #[test]
@@ -247,7 +252,8 @@ fn copies_among_non_ascii_text_are_found_on_their_lines() {
         let (start, end) = function.host();
         for side in ["a", "b"] {
             let prefix = if side == "b" { before(function) } else { String::new() };
-            workspace.write(&format!("{side}/{i}.{}", function.extension), format!("{prefix}{start}{}{end}", function.text));
+            workspace
+                .write(&format!("{side}/{i}.{}", function.extension), format!("{prefix}{start}{}{end}", function.text));
         }
     }
     let report = check_json(workspace.path(), &[]);
@@ -256,7 +262,10 @@ fn copies_among_non_ascii_text_are_found_on_their_lines() {
         let found = report["classes"].as_array().expect("classes").iter().any(|class| {
             let line = |side: &str| {
                 let copies = class["copies"].as_array().expect("copies");
-                copies.iter().find(|copy| copy["path"] == path(side).as_str()).and_then(|copy| copy["startLine"].as_u64())
+                copies
+                    .iter()
+                    .find(|copy| copy["path"] == path(side).as_str())
+                    .and_then(|copy| copy["startLine"].as_u64())
             };
             let shift = before(function).matches('\n').count() as u64;
             line("a").is_some_and(|line_of_a| line("b") == Some(line_of_a + shift))

@@ -103,19 +103,13 @@ impl Reader<'_> {
             } else {
                 first = true;
             }
-            for at in (i..i + length).step_by(period) {
-                let piece = self.fragment(stretch, at..at + period);
+            let patterns = (i..i + length).step_by(period).map(|at| at..at + period);
+            let units = (i..i + length).filter(|_| period > 1).map(|at| at..at + 1);
+            for range in patterns.chain(units) {
+                let piece = self.fragment(stretch, range.clone());
                 if piece.len() >= self.floor && self.is_shared(&piece) {
-                    let print = if period == 1 { prints[at] } else { self.print(piece.start, piece.end) };
+                    let print = if range.len() == 1 { prints[range.start] } else { self.print(piece.start, piece.end) };
                     out.pieces.push((print.alpha, piece));
-                }
-            }
-            if period > 1 {
-                for at in i..i + length {
-                    let piece = self.fragment(stretch, at..at + 1);
-                    if piece.len() >= self.floor && self.is_shared(&piece) {
-                        out.pieces.push((prints[at].alpha, piece));
-                    }
                 }
             }
             i += length;

@@ -271,7 +271,7 @@ mod tests {
         /// Against the naive way: every two runs of siblings with equal text, compared token by token.
         #[test]
         fn every_exact_copy_of_whole_units_is_in_a_class(programs in programs()) {
-            let settings = Settings { zones: crate::Zone::ALL.to_vec(), ..settings() };
+            let settings = Settings { zones: Zone::ALL.to_vec(), ..settings() };
             let documents = documents(&programs, &settings);
             let classes = classes(&documents, &settings);
             let mut runs = Vec::new();

@@ -156,7 +156,7 @@ fn pipes_loops_and_locked_folders_are_told_and_passed_by() {
     symlink("good.py", root.join("again.py")).expect("a link");
     workspace.write("locked/x.go", "package x\n");
     let locked = root.join("locked");
-    std::fs::set_permissions(&locked, PermissionsExt::from_mode(0)).expect("a mode");
+    std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o000)).expect("a mode");
     let readable = std::fs::read_dir(&locked).is_ok(); // root reads everything
     let report = check_json(root, &[]);
     std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o755)).expect("a mode");

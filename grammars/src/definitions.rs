@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use crate::Language;
-use crate::token::{Code, Lexed, OPEN_BRACE, OPEN_PAREN, Unit};
+use crate::token::{Code, Lexed, OPEN_BRACE, OPEN_PAREN, SEMICOLON, Unit};
 
 /// Words that head a body of definitions.
 const CONTAINERS: [&str; 17] = [
@@ -97,6 +97,8 @@ pub fn mark(language: &Language, lexed: &mut Lexed) {
             unit.flags |= Unit::DEFINITION;
         }
         around.push((unit.end, holds));
-        around.len() <= MAX_DEPTH
+        // A semicolon alone is nothing.
+        let empty = unit.end - unit.start == 1 && tokens[unit.start as usize].code == SEMICOLON;
+        around.len() <= MAX_DEPTH && !empty
     });
 }

@@ -34,11 +34,11 @@ const FLAT_TOKENS: f64 = 100.0;
 
 /// Declarations (signatures, fields, empty bodies) resemble each other by their nature: with fewer tokens than this
 /// in statements, only equal text counts.
-const MIN_STEP_TOKENS: u32 = 20;
+const MIN_STEP_TOKENS: u32 = 25;
 
 /// Where more than this share of the names and literals of straight code are literals that differ, they are what it is
 /// about: a table in the shape of calls. A one-to-one renaming may carry more of them than a mere likeness.
-const MAX_LITERALS_RENAMED: f64 = 0.4;
+const MAX_LITERALS_RENAMED: f64 = 0.3;
 const MAX_LITERALS_ALIKE: f64 = 0.25;
 
 /// With how many groups of unlike text a place is compared; past that only equal text and renamings find each other.

@@ -1,8 +1,10 @@
 //! Comments that switch the search off: for a file, between two marks, or for the unit that follows.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use dupi_grammars::token::{Comment, Lexed};
+use memchr::memmem::Finder;
 
 /// What the comments of a file ask for.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +22,13 @@ enum Mark {
     Unit,
 }
 
+/// What every mark has a part of: a file without any of them has no mark.
+static HINTS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| [":ignore", "CPD-O", "nolint:"].map(Finder::new));
+
 pub fn read(src: &[u8], lexed: &Lexed) -> Suppression {
+    if HINTS.iter().all(|hint| hint.find(src).is_none()) {
+        return Suppression::Tokens(Vec::new());
+    }
     let mut muted: Vec<Range<u32>> = Vec::new();
     let mut open: Option<u32> = None;
     for comment in &lexed.comments {
@@ -45,7 +53,7 @@ pub fn read(src: &[u8], lexed: &Lexed) -> Suppression {
     Suppression::Tokens(muted)
 }
 
-/// What one comment says. Most say nothing, and are passed by one look for a colon or `CPD-`.
+/// What one comment says.
 fn mark(text: &[u8]) -> Option<Mark> {
     let find = |needle: &str| memchr::memmem::find(text, needle.as_bytes()).map(|i| &text[i + needle.len()..]);
     if let Some(rest) = find("dupi:ignore") {

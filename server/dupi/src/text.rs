@@ -1,6 +1,10 @@
 //! From bytes on disk to text worth tokenizing: what is binary, minified or generated is told apart here.
 //! Also: from byte offsets to lines and columns. Knows no tokens.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use crate::skip::SkipReason;
 
 /// How much of a file is searched for the mark of a generator: such marks stand at the top.
@@ -46,9 +50,15 @@ fn is_minified(bytes: &[u8]) -> bool {
     longest > MINIFIED_LINE
 }
 
+/// What every signature of a generator has a part of.
+static HINTS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| ["enerated", "ENERATED", "NOT EDIT"].map(Finder::new));
+
 /// Does the top of the file say, in a comment, that a program wrote it?
 pub fn is_generated(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
+    if HINTS.iter().all(|hint| hint.find(head).is_none()) {
+        return false;
+    }
     let lines: Vec<&[u8]> = head.split(|&b| b == b'\n').take(HEAD_LINES).filter(|line| is_comment(line)).collect();
     let text = lines.join(&b' ');
     let lower = text.to_ascii_lowercase();

@@ -116,7 +116,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(crate::cases(512))]
 
         #[test]
         fn runs_of_k_plus_w_minus_1_tokens_share_a_kept_blot(

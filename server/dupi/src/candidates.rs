@@ -88,7 +88,7 @@ mod tests {
     use crate::document::tests::document_of_codes;
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(crate::cases(128))]
 
         /// Against the naive way: every pair of equal windows, compared token by token.
         #[test]

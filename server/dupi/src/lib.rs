@@ -44,3 +44,17 @@ impl std::fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Property tests draw the same cases each time, so that a run says something about the change and not about luck;
+/// `PROPTEST_RNG_SEED` and `PROPTEST_CASES` draw others, and more.
+#[cfg(test)]
+pub(crate) fn cases(n: u32) -> proptest::test_runner::Config {
+    let mut config = proptest::test_runner::Config { failure_persistence: None, ..Default::default() };
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = n;
+    }
+    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
+        config.rng_seed = proptest::test_runner::RngSeed::Fixed(47);
+    }
+    config
+}

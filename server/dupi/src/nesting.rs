@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use crate::class::{Class, Fragment};
 
 /// Tokens per bucket: a copy is noted in each bucket that it touches, and looked for in one.
-const BUCKET: u32 = 256;
+const BUCKET: u32 = 64;
 
 /// How many classes around one place are looked at, the most copied and largest first.
 /// Only a file made to be slow has more.
-const MAX_AROUND: usize = 64;
+const MAX_AROUND: usize = 1024;
 
 /// Drops each class all of whose copies lie in the copies of one other class that has at least as many.
 pub fn drop_nested(mut classes: Vec<Class>) -> Vec<Class> {

@@ -467,7 +467,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(crate::cases(512))]
 
         #[test]
         fn maximal_repeats_are_those_of_the_naive_way(

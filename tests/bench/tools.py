@@ -59,6 +59,7 @@ class DupiLsp(Tool):
         ("--max-file-size", "1048576"),
         ("--vendored",),
         ("--no-gitignore",),
+        ("--hidden",),
     )
 
     def __init__(self, binary, threads, everything=False):

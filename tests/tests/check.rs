@@ -182,9 +182,31 @@ fn tables_and_imports_are_off_by_default() {
         workspace.write(file, format!("{imports}\nROWS = [\n{table}]\n"));
     }
     assert_eq!(check_json(workspace.path(), &[])["summary"]["classes"], 0);
-    let with = |zone: &str| check_json(workspace.path(), &["--zone", zone])["summary"]["classes"].as_u64();
-    assert_eq!(with("data"), Some(1));
-    assert!(with("data,imports") >= Some(1));
+    for zone in ["data", "imports"] {
+        let report = check_json(workspace.path(), &["--zone", zone]);
+        assert_eq!(report["summary"]["classes"], 1, "{zone}");
+        assert_eq!(report["classes"][0]["zone"], zone);
+    }
+}
+
+#[test]
+fn classes_inside_others_are_shown_on_request() {
+    let workspace = pair();
+    let classes = |arguments: &[&str]| check_json(workspace.path(), arguments)["summary"]["classes"].as_u64();
+    assert_eq!(classes(&["--min-tokens", "20", "--min-lines", "3"]), Some(1));
+    assert!(classes(&["--min-tokens", "20", "--min-lines", "3", "--nested"]) > Some(1));
+}
+
+#[test]
+fn hidden_folders_are_told_and_read_on_request() {
+    let workspace = pair();
+    workspace.write(".config/c.go", format!("package c\n{}", function("Sum", "values")));
+    workspace.write(".git/d.go", format!("package d\n{}", function("Sum", "values")));
+    let report = check_json(workspace.path(), &[]);
+    assert_eq!(report["scanned"]["skipped"][0]["path"], ".config");
+    assert_eq!(report["scanned"]["skipped"].as_array().map(Vec::len), Some(1));
+    let copies = check_json(workspace.path(), &["--hidden"])["classes"][0]["copies"].as_array().map(Vec::len);
+    assert_eq!(copies, Some(3));
 }
 
 #[test]

@@ -53,6 +53,12 @@ pub struct Options {
     /// Also read vendored folders (vendor, node_modules, third_party …)
     #[arg(long, num_args = 0, default_missing_value = "true", value_name = "BOOL")]
     pub vendored: Option<bool>,
+    /// Also read folders whose names start with a dot
+    #[arg(long, num_args = 0, default_missing_value = "true", value_name = "BOOL")]
+    pub hidden: Option<bool>,
+    /// Also report classes inside others that have no more copies than these
+    #[arg(long, num_args = 0, default_missing_value = "true", value_name = "BOOL")]
+    pub nested: Option<bool>,
     /// How candidates are found: rolling, circular, interleaved; the answer is the same [default: rolling]
     #[arg(long, value_name = "BLOTTER")]
     pub blotter: Option<String>,
@@ -97,6 +103,8 @@ impl Options {
             max_file_size: self.max_file_size.or(others.max_file_size),
             no_gitignore: self.no_gitignore.or(others.no_gitignore),
             vendored: self.vendored.or(others.vendored),
+            hidden: self.hidden.or(others.hidden),
+            nested: self.nested.or(others.nested),
             blotter: self.blotter.or(others.blotter),
         }
     }
@@ -118,6 +126,8 @@ impl Options {
             max_file_size,
             no_gitignore,
             vendored,
+            hidden,
+            nested,
             blotter,
         } = self;
         if let Some(n) = min_tokens {
@@ -162,6 +172,8 @@ impl Options {
         }
         settings.gitignore = !no_gitignore.unwrap_or(false);
         settings.skip_vendored = !vendored.unwrap_or(false);
+        settings.skip_hidden = !hidden.unwrap_or(false);
+        settings.nested = nested.unwrap_or(false);
         Ok(settings)
     }
 }

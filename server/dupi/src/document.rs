@@ -32,7 +32,7 @@ pub struct Document {
     /// The first token on or after each line.
     line_starts: Box<[u32]>,
     pub units: Box<[Unit]>,
-    /// Token ranges in which nothing is looked for.
+    /// Token ranges in which nothing is looked for, in order and apart.
     pub muted: Vec<Range<u32>>,
     /// Token ranges that are test code; the whole file, if its path says so.
     tests: Vec<Range<u32>>,
@@ -182,7 +182,8 @@ impl Document {
     }
 
     pub fn is_muted(&self, start: u32, end: u32) -> bool {
-        self.muted.iter().any(|range| range.start < end && start < range.end)
+        let i = self.muted.partition_point(|range| range.end <= start);
+        self.muted.get(i).is_some_and(|range| range.start < end)
     }
 }
 

@@ -3,8 +3,9 @@
 //! A walk of our own over `ignore`'s matchers, because `ignore`'s walk does not say what it left out.
 //! Links are never followed, so there are no loops.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path, PathBuf, Prefix};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -187,7 +188,11 @@ impl Walk<'_> {
                         self.skip(&path, SkipReason::Vendored, found);
                     } else if self.exclude.as_ref().is_some_and(|set| set.is_match(self.relative(&path))) {
                         self.skip(&path, SkipReason::Excluded, found);
-                    } else if !hidden {
+                    } else if hidden && (self.settings.skip_hidden || is_history(&name)) {
+                        if !is_history(&name) {
+                            self.skip(&path, SkipReason::Hidden, found);
+                        }
+                    } else {
                         open.push(Open { path, n_ignores: ignores.len() });
                     }
                 } else {
@@ -228,6 +233,11 @@ impl Walk<'_> {
     }
 }
 
+/// Folders that version control keeps for itself: nobody wants to hear of them.
+fn is_history(name: &OsStr) -> bool {
+    [".git", ".hg", ".svn", ".jj"].iter().any(|history| name == *history)
+}
+
 fn is_ignored(ignores: &[Gitignore], path: &Path, is_dir: bool) -> bool {
     for ignore in ignores.iter().rev() {
         let matched = ignore.matched(path, is_dir);
@@ -253,6 +263,14 @@ pub fn show(path: &Path) -> String {
     for component in path.components() {
         match component {
             Component::CurDir => continue,
+            // Windows writes a resolved path as `\\?\C:\…`; people write `C:/…`.
+            Component::Prefix(prefix) => {
+                if let Prefix::VerbatimDisk(disk) | Prefix::Disk(disk) = prefix.kind() {
+                    shown.push(disk as char);
+                    shown.push(':');
+                    continue;
+                }
+            }
             Component::RootDir => {
                 shown.push('/');
                 continue;

@@ -56,8 +56,8 @@ struct Variant {
 pub fn judge(documents: &[Document], settings: &Settings, places: &[Fragment], uses: &mut LastUses) -> Vec<Class> {
     let Some(first) = places.first() else { return Vec::new() };
     let (codes, _) = tokens(documents, first);
-    let data = is_table(codes) || is_literal(&documents[first.document as usize], first);
-    if data && !settings.zones.contains(&Zone::Data) {
+    let content = content(&documents[first.document as usize], first, codes);
+    if content.is_some_and(|zone| !settings.zones.contains(&zone)) {
         return Vec::new();
     }
     let mut variants = variants(documents, places, codes, uses);
@@ -85,7 +85,7 @@ pub fn judge(documents: &[Document], settings: &Settings, places: &[Fragment], u
     }
     let mut classes = Vec::new();
     for cluster in clusters {
-        classes.extend(class(documents, settings, cluster, data, bar.renaming, uses));
+        classes.extend(class(documents, settings, cluster, content, bar.renaming, uses));
     }
     classes
 }
@@ -225,11 +225,23 @@ impl Likeness {
     }
 }
 
-/// The zone of a class, from the zones of its copies.
-fn zone(documents: &[Document], data: bool, copies: &[Fragment]) -> Zone {
-    if data {
-        return Zone::Data;
+/// The zone of a fragment if its content alone decides it: imports and data are that wherever they stand.
+fn content(document: &Document, fragment: &Fragment, codes: &[Code]) -> Option<Zone> {
+    let from = document.units.partition_point(|unit| unit.start < fragment.start);
+    let mut end = fragment.start;
+    let mut outer = document.units[from..].iter().take_while(|unit| unit.start < fragment.end).filter(|unit| {
+        let beside = unit.start >= end;
+        end = end.max(unit.end);
+        beside
+    });
+    if outer.all(|unit| unit.flags & Unit::IMPORT != 0) {
+        return Some(Zone::Imports);
     }
+    (is_table(codes) || is_literal(document, fragment)).then_some(Zone::Data)
+}
+
+/// The zone of a class, from where its copies stand.
+fn zone(documents: &[Document], copies: &[Fragment]) -> Zone {
     let (mut code, mut test) = (0, 0);
     for copy in copies {
         let document = &documents[copy.document as usize];
@@ -252,7 +264,7 @@ fn class(
     documents: &[Document],
     settings: &Settings,
     cluster: Vec<Variant>,
-    data: bool,
+    content: Option<Zone>,
     evidence: bool,
     uses: &mut LastUses,
 ) -> Option<Class> {
@@ -282,7 +294,7 @@ fn class(
             lines.end - lines.start
         })
         .max()?;
-    let zone = zone(documents, data, &copies);
+    let zone = content.unwrap_or_else(|| zone(documents, &copies));
     let shown = copies.len() > 1
         && settings.zones.contains(&zone)
         && settings.kinds.contains(&kind)

@@ -11,6 +11,13 @@ const BUCKET: u32 = 64;
 /// Only a file made to be slow has more.
 const MAX_AROUND: usize = 1024;
 
+/// Drops only classes that are another one over again: found by text and by structure, say.
+pub fn drop_repeated(mut classes: Vec<Class>) -> Vec<Class> {
+    classes.sort_by(|a, b| a.copies.cmp(&b.copies).then(a.kind.cmp(&b.kind)).then(a.id.cmp(&b.id)));
+    classes.dedup_by(|next, class| next.copies == class.copies);
+    classes
+}
+
 /// Drops each class all of whose copies lie in the copies of one other class that has at least as many.
 pub fn drop_nested(mut classes: Vec<Class>) -> Vec<Class> {
     classes.sort_by(|a, b| {

@@ -60,7 +60,9 @@ pub fn letters(
         let unit = document.units[i as usize];
         let counts = (imports || unit.flags & Unit::IMPORT == 0)
             && (document.muted.is_empty() || !document.is_muted(unit.start, unit.end));
-        if unit.list != list || !counts || unit.flags & Unit::BREAK != 0 {
+        // Imports and what follows them are no run: the ones never count as code, nor the others as imports.
+        let turns = stretch.last().is_some_and(|last| (last.flags ^ unit.flags) & Unit::IMPORT != 0);
+        if unit.list != list || !counts || turns || unit.flags & Unit::BREAK != 0 {
             reader.stretch(&stretch, &mut out);
             stretch.clear();
             list = unit.list;

@@ -13,7 +13,7 @@ use crate::class::{Class, Fragment, Zone};
 use crate::document::{Document, Scratch};
 use crate::fingerprint::LastUses;
 use crate::judge::judge;
-use crate::nesting::drop_nested;
+use crate::nesting::{drop_nested, drop_repeated};
 use crate::runs::{self, By, Letter};
 use crate::settings::Settings;
 use crate::skip::Skip;
@@ -115,7 +115,7 @@ pub fn classes(documents: &[Document], settings: &Settings) -> Vec<Class> {
     for members in families.values() {
         classes.extend(family(documents, members, &shared, floor, settings));
     }
-    let mut classes = drop_nested(classes);
+    let mut classes = if settings.nested { drop_repeated(classes) } else { drop_nested(classes) };
     classes.sort_by(|a, b| {
         b.weight().cmp(&a.weight()).then_with(|| a.copies.cmp(&b.copies)).then_with(|| a.id.cmp(&b.id))
     });

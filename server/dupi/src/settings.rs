@@ -33,6 +33,10 @@ pub struct Settings {
     pub gitignore: bool,
     /// Whether vendored folders are left out.
     pub skip_vendored: bool,
+    /// Whether folders whose names start with a dot are left out.
+    pub skip_hidden: bool,
+    /// Whether classes inside others are shown though they have no more copies.
+    pub nested: bool,
     pub blotter: Blotter,
 }
 
@@ -52,6 +56,8 @@ impl Default for Settings {
             max_file_bytes: MAX_FILE_BYTES,
             gitignore: true,
             skip_vendored: true,
+            skip_hidden: true,
+            nested: false,
             blotter: Blotter::Rolling,
         }
     }

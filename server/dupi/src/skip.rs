@@ -8,6 +8,8 @@ pub enum SkipReason {
     Ignored,
     /// A folder of other people's code.
     Vendored,
+    /// A folder whose name starts with a dot.
+    Hidden,
     /// Excluded by the settings.
     Excluded,
     Generated,
@@ -37,6 +39,7 @@ impl SkipReason {
         match self {
             SkipReason::Ignored => "ignored by git",
             SkipReason::Vendored => "vendored",
+            SkipReason::Hidden => "hidden",
             SkipReason::Excluded => "excluded",
             SkipReason::Generated => "generated",
             SkipReason::Minified => "minified",

@@ -11,7 +11,7 @@ use memchr::memmem::Finder;
 pub enum Suppression {
     /// Nothing of the file.
     File,
-    /// None of these tokens.
+    /// None of these tokens; the ranges are in order and apart.
     Tokens(Vec<Range<u32>>),
 }
 
@@ -50,6 +50,13 @@ pub fn read(src: &[u8], lexed: &Lexed) -> Suppression {
     }
     muted.retain(|range| !range.is_empty());
     muted.sort_by_key(|range| range.start);
+    muted.dedup_by(|next, range| {
+        let together = next.start <= range.end;
+        if together {
+            range.end = range.end.max(next.end);
+        }
+        together
+    });
     Suppression::Tokens(muted)
 }
 
@@ -93,5 +100,6 @@ fn unit(lexed: &Lexed, comment: &Comment) -> Option<Range<u32>> {
     let line_start = lexed.tokens.partition_point(|token| token.line < comment.line) as u32;
     let first = if line_start < next { line_start } else { next };
     // Units come outer before inner: the first that starts here is the largest.
-    lexed.units.iter().find(|unit| unit.start == first).map(|unit| unit.start..unit.end)
+    let at = lexed.units.partition_point(|unit| unit.start < first);
+    lexed.units.get(at).filter(|unit| unit.start == first).map(|unit| unit.start..unit.end)
 }

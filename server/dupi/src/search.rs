@@ -161,7 +161,7 @@ fn family(
 mod tests {
     use std::collections::{BTreeSet, HashMap};
 
-    use dupi_grammars::token::IDENTIFIER;
+    use dupi_grammars::token::{IDENTIFIER, Unit};
     use proptest::prelude::*;
 
     use super::*;
@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// Does a pattern that comes three times in a row reach into the units `a..=b`? Such a row counts as a whole, never in parts.
-    fn touches_row(document: &Document, units: &[&dupi_grammars::token::Unit], a: usize, b: usize) -> bool {
+    fn touches_row(document: &Document, units: &[&Unit], a: usize, b: usize) -> bool {
         let codes = |i: usize| &document.codes[units[i].start as usize..units[i].end as usize];
         (1..=units.len() / 3).any(|period| {
             (0..=units.len() - 3 * period).any(|start| {
@@ -275,7 +275,7 @@ mod tests {
             for (i, document) in documents.iter().enumerate() {
                 let lists = document.units.iter().map(|unit| unit.list).max().map_or(0, |n| n + 1);
                 for list in 0..lists {
-                    let units: Vec<_> = document.units.iter().filter(|unit| unit.list == list).collect();
+                    let units: Vec<_> = document.units.iter().filter(|unit| unit.list == list && unit.flags & Unit::IMPORT == 0).collect();
                     for a in 0..units.len() {
                         for b in a..units.len() {
                             let run = Fragment { document: i as u32, start: units[a].start, end: units[b].end };

@@ -113,6 +113,16 @@ impl Context<'_> {
         self.frame().unit.and_then(|i| self.code(i))
     }
 
+    /// Is this bit set in what the rules noted of the unit at hand?
+    pub fn noted(&self, bit: usize) -> bool {
+        self.frame().note.is_some_and(|bits| bits & bit != 0)
+    }
+
+    /// … of the unit around the innermost bracket?
+    pub fn noted_around(&self, bit: usize) -> bool {
+        self.frames.len().checked_sub(2).and_then(|i| self.frames[i].note).is_some_and(|bits| bits & bit != 0)
+    }
+
     pub fn text(&self, i: usize) -> &[u8] {
         self.tokens.get(i).map_or(&[], |t| &self.src[t.start as usize..t.end as usize])
     }

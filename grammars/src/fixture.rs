@@ -44,3 +44,33 @@ pub fn units(language: &Language, src: &str) -> Vec<String> {
     };
     lexed.units.iter().map(text).collect()
 }
+
+/// The texts of the tokens.
+pub fn texts<'a>(language: &Language, src: &'a str) -> Vec<&'a str> {
+    lexed(language, src).tokens.iter().map(|t| &src[t.start as usize..t.end as usize]).collect()
+}
+
+/// The texts of the units, outer before inner, and whether they import or test.
+pub fn pieces<'a>(language: &Language, src: &'a str) -> Vec<(&'a str, u8)> {
+    let out = lexed(language, src);
+    let piece = |unit: &Unit| {
+        let (first, last) = (out.tokens[unit.start as usize], out.tokens[unit.end as usize - 1]);
+        (&src[first.start as usize..last.end as usize], unit.flags & (Unit::IMPORT | Unit::TEST))
+    };
+    out.units.iter().map(piece).collect()
+}
+
+/// Whatever a file ends in the middle of, its tokens are in order and its units made of them.
+pub fn reads_every_prefix(language: &Language, src: &str) {
+    for end in 0..=src.len() {
+        let mut out = Lexed::default();
+        crate::tokenize(language, &src.as_bytes()[..end], &mut out).expect("a lexer never fails");
+        assert!(
+            out.tokens.windows(2).all(|pair| pair[0].end <= pair[1].start && pair[0].line <= pair[1].line),
+            "{end}"
+        );
+        assert!(out.tokens.iter().all(|t| t.start < t.end && t.end as usize <= end), "{end}");
+        let whole = |unit: &Unit| unit.start < unit.end && unit.end as usize <= out.tokens.len();
+        assert!(out.units.iter().all(whole), "{end}");
+    }
+}

@@ -477,13 +477,9 @@ mod state {
     pub const ANGLE: usize = 32;
 }
 
-fn noted(cx: &Context, bit: usize) -> bool {
-    cx.frame().note.is_some_and(|state| state & bit != 0)
-}
-
 /// Does the token at hand stand directly among the members of a type?
 fn in_type(cx: &Context) -> bool {
-    cx.frames.len().checked_sub(2).and_then(|i| cx.frames[i].note).is_some_and(|state| state & state::TYPE != 0)
+    cx.noted_around(state::TYPE)
 }
 
 impl Rules for CSharpRules {
@@ -504,10 +500,10 @@ impl Rules for CSharpRules {
         {
             return Body::Statements;
         }
-        if frame.body != Body::Statements || frame.case || noted(cx, state::EXPRESSION) {
+        if frame.body != Body::Statements || frame.case || cx.noted(state::EXPRESSION) {
             return Body::Opaque;
         }
-        if noted(cx, state::ENUM) { Body::Elements } else { Body::Statements }
+        if cx.noted(state::ENUM) { Body::Elements } else { Body::Statements }
     }
 
     fn note(&self, cx: &Context) -> Option<usize> {
@@ -563,7 +559,7 @@ impl Rules for CSharpRules {
         match code {
             SEMICOLON if cx.frame().unit == Some(cx.at) => return End::Before,
             SEMICOLON => {}
-            CLOSE_BRACE if cx.frame().closed != Some(Body::Opaque) && !noted(cx, state::EXPRESSION) => {}
+            CLOSE_BRACE if cx.frame().closed != Some(Body::Opaque) && !cx.noted(state::EXPRESSION) => {}
             CLOSE_BRACKET if is_global_attribute(cx) => return End::After,
             _ => return End::Not,
         }
@@ -572,7 +568,7 @@ impl Rules for CSharpRules {
             Some(CATCH | FINALLY) if code == CLOSE_BRACE => End::Not,
             // `int Property { get; } = 1;`
             Some(ASSIGN) if code == CLOSE_BRACE => End::Not,
-            Some(WHILE) if noted(cx, state::DO) => End::Not,
+            Some(WHILE) if cx.noted(state::DO) => End::Not,
             _ => End::After,
         }
     }
@@ -735,26 +731,18 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
 
     fn lexed(src: &str) -> Lexed {
-        let mut out = Lexed::default();
-        lex(src.as_bytes(), &mut out);
-        units(src.as_bytes(), &mut out);
-        out
+        fixture::lexed(&C_SHARP, src)
     }
 
     fn tokens(src: &str) -> Vec<&str> {
-        lexed(src).tokens.iter().map(|t| &src[t.start as usize..t.end as usize]).collect()
+        fixture::texts(&C_SHARP, src)
     }
 
-    /// The texts of the units, outer before inner, with what they are.
     fn pieces(src: &str) -> Vec<(&str, u8)> {
-        let out = lexed(src);
-        let piece = |unit: &Unit| {
-            let (first, last) = (out.tokens[unit.start as usize], out.tokens[unit.end as usize - 1]);
-            (&src[first.start as usize..last.end as usize], unit.flags)
-        };
-        out.units.iter().map(piece).collect()
+        fixture::pieces(&C_SHARP, src)
     }
 
     fn texts(src: &str) -> Vec<&str> {
@@ -883,17 +871,7 @@ mod tests {
         let src = "\u{FEFF}#if A\nusing B;[assembly: C]\n#else\nclass @class<T> where T : new() { int d = 1.0e-1; char e = '\\''; \
             string f => $@\"g{h[\"i\"]:j}{{\" + $$\"\"\"{{k}}\"\"\" + @\"l\"\"\"; void M() { switch (n) { case O { P: 1 }: goto default; \
             default: q(delegate (int r) { return s switch { < 1 => t, _ => u }; }); break; } } } // é\n#endif\n/* v */ enum W { X = 1 }";
-        for end in 0..=src.len() {
-            let mut out = Lexed::default();
-            lex(&src.as_bytes()[..end], &mut out);
-            units(&src.as_bytes()[..end], &mut out);
-            assert!(out.tokens.windows(2).all(|pair| pair[0].end <= pair[1].start), "{end}");
-            assert!(out.tokens.iter().all(|t| t.start < t.end && t.end as usize <= end), "{end}");
-            assert!(
-                out.units.iter().all(|unit| unit.start < unit.end && unit.end as usize <= out.tokens.len()),
-                "{end}"
-            );
-        }
+        fixture::reads_every_prefix(&C_SHARP, src);
     }
 
     /// Without the bounds that this checks, it would run for minutes.

@@ -238,13 +238,9 @@ mod state {
     pub const PACKAGE: usize = 32;
 }
 
-fn noted(cx: &Context, bit: usize) -> bool {
-    cx.frame().note.is_some_and(|state| state & bit != 0)
-}
-
 /// Does the token at hand stand among the constants and members of an enum?
 fn in_enum(cx: &Context) -> bool {
-    cx.frames.len().checked_sub(2).and_then(|i| cx.frames[i].note).is_some_and(|state| state & state::ENUM != 0)
+    cx.noted_around(state::ENUM)
 }
 
 /// Does the label that starts at `case` end with an arrow? What was looked at is never looked at from another `case`.
@@ -324,17 +320,17 @@ impl Rules for JavaRules {
         const WHILE: Code = word!("while");
         let code = cx.tokens[cx.at].code;
         match code {
-            COMMA if noted(cx, state::CONSTANT) && in_enum(cx) => return End::Before,
+            COMMA if cx.noted(state::CONSTANT) && in_enum(cx) => return End::Before,
             COMMA | SEMICOLON if cx.frame().unit == Some(cx.at) => return End::Before,
-            SEMICOLON if noted(cx, state::CONSTANT) && in_enum(cx) => return End::Before,
+            SEMICOLON if cx.noted(state::CONSTANT) && in_enum(cx) => return End::Before,
             SEMICOLON => {}
-            CLOSE_BRACE if cx.frame().closed != Some(Body::Opaque) && !noted(cx, state::EXPRESSION) => {}
+            CLOSE_BRACE if cx.frame().closed != Some(Body::Opaque) && !cx.noted(state::EXPRESSION) => {}
             _ => return End::Not,
         }
         match cx.next() {
             Some(ELSE) => End::Not,
             Some(CATCH | FINALLY) if code == CLOSE_BRACE => End::Not,
-            Some(WHILE) if noted(cx, state::DO) => End::Not,
+            Some(WHILE) if cx.noted(state::DO) => End::Not,
             _ => End::After,
         }
     }
@@ -360,7 +356,7 @@ impl Rules for JavaRules {
         const IMPORT: Code = word!("import");
         match cx.code(start) {
             Some(IMPORT) => Unit::IMPORT,
-            _ if noted(cx, state::PACKAGE) => Unit::IMPORT,
+            _ if cx.noted(state::PACKAGE) => Unit::IMPORT,
             Some(IDENTIFIER) if cx.frames.len() == 1 && is_module(cx, start) => Unit::IMPORT,
             _ if is_test(cx.src, &cx.tokens[start..end]) => Unit::TEST,
             _ => 0,
@@ -458,26 +454,18 @@ fn is_test(src: &[u8], tokens: &[Token]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
 
     fn lexed(src: &str) -> Lexed {
-        let mut out = Lexed::default();
-        lex(src.as_bytes(), &mut out);
-        units(src.as_bytes(), &mut out);
-        out
+        fixture::lexed(&JAVA, src)
     }
 
     fn tokens(src: &str) -> Vec<&str> {
-        lexed(src).tokens.iter().map(|t| &src[t.start as usize..t.end as usize]).collect()
+        fixture::texts(&JAVA, src)
     }
 
-    /// The texts of the units, outer before inner, with what they are.
     fn pieces(src: &str) -> Vec<(&str, u8)> {
-        let out = lexed(src);
-        let piece = |unit: &Unit| {
-            let (first, last) = (out.tokens[unit.start as usize], out.tokens[unit.end as usize - 1]);
-            (&src[first.start as usize..last.end as usize], unit.flags)
-        };
-        out.units.iter().map(piece).collect()
+        fixture::pieces(&JAVA, src)
     }
 
     fn texts(src: &str) -> Vec<&str> {
@@ -577,17 +565,7 @@ mod tests {
         let src = "\u{FEFF}package a; @interface B { } enum C { D { }, E; int f = 0x1p-1; } record G<H>(int i) { \
             non-sealed J k = \"\"\" l \\\" \"\"\"; char m = '\\''; void n() { switch (o) { case 1: default: p(q -> { }); } \
             do r(); while (s[0] >>> 1 == t::u); } } // é\n/* v */ @Test(w = {1}) class X extends Y { }";
-        for end in 0..=src.len() {
-            let mut out = Lexed::default();
-            lex(&src.as_bytes()[..end], &mut out);
-            units(&src.as_bytes()[..end], &mut out);
-            assert!(out.tokens.windows(2).all(|pair| pair[0].end <= pair[1].start), "{end}");
-            assert!(out.tokens.iter().all(|t| t.start < t.end && t.end as usize <= end), "{end}");
-            assert!(
-                out.units.iter().all(|unit| unit.start < unit.end && unit.end as usize <= out.tokens.len()),
-                "{end}"
-            );
-        }
+        fixture::reads_every_prefix(&JAVA, src);
     }
 
     /// Without the bounds that this checks, it would run for minutes.

@@ -146,10 +146,10 @@ impl Options {
             settings.min_similarity = *share;
         }
         if let Some(kinds) = kind {
-            settings.kinds = names("kind", kinds, Kind::by_name, &Kind::ALL.map(Kind::name))?;
+            settings.kinds = names("kind", kinds, Kind::by_name, &spellings(Kind::ALL, Kind::name))?;
         }
         if let Some(zones) = zone {
-            settings.zones = names("zone", zones, Zone::by_name, &Zone::ALL.map(Zone::name))?;
+            settings.zones = names("zone", zones, Zone::by_name, &spellings(Zone::ALL, Zone::name))?;
         }
         if let Some(languages) = lang {
             let known: Vec<&str> = dupi_grammars::LANGUAGES.iter().map(|language| language.name).collect();
@@ -157,7 +157,7 @@ impl Options {
             settings.languages = languages.clone();
         }
         if let Some(name) = blotter {
-            let known = Blotter::ALL.map(Blotter::name);
+            let known = spellings(Blotter::ALL, Blotter::name);
             settings.blotter = names("blotter", std::slice::from_ref(name), Blotter::by_name, &known)?[0];
         }
         if let Some(n) = threads {
@@ -219,6 +219,10 @@ fn names<T>(
             by_name(name).ok_or_else(|| bad(key, format!("no such {key}: `{name}`; known are: {}", known.join(", "))))
         })
         .collect()
+}
+
+fn spellings<T: Copy>(values: &[T], name: fn(T) -> &'static str) -> Vec<&'static str> {
+    values.iter().map(|&value| name(value)).collect()
 }
 
 /// The line (from 1) on which a key is set.

@@ -11,32 +11,21 @@ pub use winnow::winnow;
 
 use dupi_grammars::token::Code;
 
-/// How a window becomes a number. All of them are blind to names; only `Rolling` sees the order of tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blotter {
-    /// A rolling hash that knows the order: the default.
-    Rolling,
-    /// The ancestor's: the XOR of the tokens. Equal tokens cancel, order is lost, so most of its candidates are false.
-    Circular,
-    /// The XOR of the even and of the odd tokens apart: a little order is kept.
-    Interleaved,
+use crate::class::named;
+
+named! {
+    /// How a window becomes a number. All of them are blind to names; only `Rolling` sees the order of tokens.
+    Blotter {
+        /// A rolling hash that knows the order: the default.
+        Rolling = "rolling",
+        /// The ancestor's: the XOR of the tokens. Equal tokens cancel, order is lost, so most of its candidates are false.
+        Circular = "circular",
+        /// The XOR of the even and of the odd tokens apart: a little order is kept.
+        Interleaved = "interleaved",
+    }
 }
 
 impl Blotter {
-    pub const ALL: [Blotter; 3] = [Blotter::Rolling, Blotter::Circular, Blotter::Interleaved];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Blotter::Rolling => "rolling",
-            Blotter::Circular => "circular",
-            Blotter::Interleaved => "interleaved",
-        }
-    }
-
-    pub fn by_name(name: &str) -> Option<Blotter> {
-        Blotter::ALL.into_iter().find(|blotter| blotter.name() == name)
-    }
-
     fn windows(self) -> &'static dyn Windows {
         match self {
             Blotter::Rolling => &rolling::Rolling,
@@ -155,7 +144,7 @@ mod tests {
     #[test]
     fn only_the_rolling_blotter_sees_order() {
         let (ab, ba) = ([1, 2, 3, 4, 5, 6, 7, 8], [8, 7, 6, 5, 4, 3, 2, 1]);
-        for blotter in Blotter::ALL {
+        for &blotter in Blotter::ALL {
             let (mut a, mut b) = (Vec::new(), Vec::new());
             blotter.windows().blots(&ab, 8, &mut a);
             blotter.windows().blots(&ba, 8, &mut b);

@@ -1,58 +1,52 @@
 //! The answer: classes of copies. Plain data; knows nothing of how it was found or is shown.
 
-/// How alike the copies of a class are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// The same text, blanks and comments aside.
-    Exact,
-    /// The same after a one-to-one renaming; literals may differ.
-    Renamed,
-    /// The same but for small differences that no renaming explains.
-    Near,
-}
-
-impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Exact, Kind::Renamed, Kind::Near];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Exact => "exact",
-            Kind::Renamed => "renamed",
-            Kind::Near => "near",
+/// An enum whose values have the names that users write and read.
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident { $($(#[$of_value:meta])* $value:ident = $spelling:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $($(#[$of_value])* $value,)*
         }
-    }
 
-    pub fn by_name(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
+        impl $name {
+            pub const ALL: &'static [$name] = &[$($name::$value),*];
 
-/// What sort of code a class is; each has its own policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Zone {
-    Code,
-    Test,
-    /// Tables, enum lists, runs of one repeated statement.
-    Data,
-    Imports,
-    Generated,
-}
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($name::$value => $spelling,)*
+                }
+            }
 
-impl Zone {
-    pub const ALL: [Zone; 5] = [Zone::Code, Zone::Test, Zone::Data, Zone::Imports, Zone::Generated];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Zone::Code => "code",
-            Zone::Test => "test",
-            Zone::Data => "data",
-            Zone::Imports => "imports",
-            Zone::Generated => "generated",
+            pub fn by_name(name: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|value| value.name() == name)
+            }
         }
-    }
+    };
+}
+pub(crate) use named;
 
-    pub fn by_name(name: &str) -> Option<Zone> {
-        Zone::ALL.into_iter().find(|zone| zone.name() == name)
+named! {
+    /// How alike the copies of a class are.
+    Kind {
+        /// The same text, blanks and comments aside.
+        Exact = "exact",
+        /// The same after a one-to-one renaming; literals may differ.
+        Renamed = "renamed",
+        /// The same but for small differences that no renaming explains.
+        Near = "near",
+    }
+}
+
+named! {
+    /// What sort of code a class is; each has its own policy.
+    Zone {
+        Code = "code",
+        Test = "test",
+        /// Tables, enum lists, runs of one repeated statement.
+        Data = "data",
+        Imports = "imports",
+        Generated = "generated",
     }
 }
 

@@ -236,5 +236,8 @@ pub mod tests {
         assert_eq!(muted("package a\nfunc f() { //nolint:dupl,gocyclo // why\n\tg()\n}\n"), vec![2..11]);
         assert_eq!(muted("package a\nfunc f() { //nolint:gocyclo\n\tg()\n}\n"), Vec::<Range<u32>>::new());
         assert_eq!(document("a.go", "// dupi:ignore-file\npackage a\n", &settings).err(), Some(SkipReason::Suppressed));
+        let spoken_of = "package a\n// Say `dupi:ignore-file`, or dupi:ignore-file, to be left alone.\nvar x = 1\n";
+        assert_eq!(muted(spoken_of), Vec::<Range<u32>>::new());
+        assert_eq!(muted("package a\n/*\n * dupi:ignore\n */\nvar x = 1\n"), vec![2..6]);
     }
 }

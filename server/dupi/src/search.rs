@@ -355,7 +355,7 @@ mod tests {
             let settings = settings();
             let mut documents = documents(&programs, &settings);
             let expected = named(&documents, &classes(&documents, &settings));
-            for blotter in Blotter::ALL {
+            for &blotter in Blotter::ALL {
                 let other = Settings { blotter, ..settings.clone() };
                 prop_assert_eq!(&named(&documents, &classes(&documents, &other)), &expected);
             }

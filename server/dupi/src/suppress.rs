@@ -15,6 +15,7 @@ pub enum Suppression {
     Tokens(Vec<Range<u32>>),
 }
 
+#[derive(Clone, Copy)]
 enum Mark {
     File,
     Start,
@@ -60,32 +61,29 @@ pub fn read(src: &[u8], lexed: &Lexed) -> Suppression {
     Suppression::Tokens(muted)
 }
 
-/// What one comment says.
+/// What a comment says: a mark stands first in one of its lines, behind nothing but signs. Elsewhere it is only spoken of.
 fn mark(text: &[u8]) -> Option<Mark> {
-    let find = |needle: &str| memchr::memmem::find(text, needle.as_bytes()).map(|i| &text[i + needle.len()..]);
-    if let Some(rest) = find("dupi:ignore") {
-        return Some(match rest {
-            _ if rest.starts_with(b"-file") => Mark::File,
-            _ if rest.starts_with(b"-start") => Mark::Start,
-            _ if rest.starts_with(b"-end") => Mark::End,
-            _ => Mark::Unit,
-        });
+    text.split(|&b| b == b'\n').find_map(|line| {
+        let start = line.iter().position(|b| b.is_ascii_alphanumeric() || *b == b'`' || *b == b'"')?;
+        mark_at(&line[start..])
+    })
+}
+
+fn mark_at(text: &[u8]) -> Option<Mark> {
+    const MARKS: [(&str, Mark); 8] = [
+        ("dupi:ignore-file", Mark::File),
+        ("dupi:ignore-start", Mark::Start),
+        ("dupi:ignore-end", Mark::End),
+        ("dupi:ignore", Mark::Unit),
+        ("jscpd:ignore-start", Mark::Start),
+        ("jscpd:ignore-end", Mark::End),
+        ("CPD-OFF", Mark::Start),
+        ("CPD-ON", Mark::End),
+    ];
+    if let Some((_, mark)) = MARKS.iter().find(|(spelling, _)| text.starts_with(spelling.as_bytes())) {
+        return Some(*mark);
     }
-    if let Some(rest) = find("jscpd:ignore-") {
-        return match rest {
-            _ if rest.starts_with(b"start") => Some(Mark::Start),
-            _ if rest.starts_with(b"end") => Some(Mark::End),
-            _ => None,
-        };
-    }
-    if let Some(rest) = find("CPD-O") {
-        return match rest {
-            _ if rest.starts_with(b"FF") => Some(Mark::Start),
-            _ if rest.starts_with(b"N") => Some(Mark::End),
-            _ => None,
-        };
-    }
-    let linters = find("nolint:")?.split(|b| b.is_ascii_whitespace() || *b == b'/').next()?;
+    let linters = text.strip_prefix(b"nolint:")?.split(|b| b.is_ascii_whitespace() || *b == b'/').next()?;
     linters.split(|&b| b == b',').any(|linter| linter == b"dupl" || linter == b"all").then_some(Mark::Unit)
 }
 

@@ -90,9 +90,21 @@ const MIN_REPEATS: usize = 4;
 /// The share of a fragment's tokens that must stand in such rows.
 const TABLE_SHARE: f64 = 0.6;
 
+/// Of a longer fragment three samples of this many tokens are looked at: what is a table is one all over.
+const SAMPLE: usize = 400;
+
 /// Is this a table, a list of constants, or one statement over and over?
 /// Says so from the codes alone, so that all copies of a class get the same answer.
 pub fn is_table(codes: &[Code]) -> bool {
+    let n = codes.len();
+    if n <= 3 * SAMPLE {
+        return is_row(codes);
+    }
+    let samples = [0, (n - SAMPLE) / 2, n - SAMPLE].map(|at| &codes[at..at + SAMPLE]);
+    samples.into_iter().filter(|sample| is_row(sample)).count() >= 2
+}
+
+fn is_row(codes: &[Code]) -> bool {
     let n = codes.len();
     let needed = (n as f64 * TABLE_SHARE).ceil() as usize;
     let mut in_row = vec![false; n];
@@ -195,5 +207,9 @@ mod tests {
         assert!(!is_table(&code));
         assert!(is_table(&[code[..20].to_vec(), [0, 18, 1, 15].repeat(20)].concat()));
         assert!(!is_table(&[code[..60].to_vec(), [0, 18, 1, 15].repeat(5)].concat()));
+        assert!(is_table(&[0, 18, 1, 15].repeat(1_000)));
+        let long: Vec<Code> = (0..5_000u32).map(|i| (i.wrapping_mul(i + 7) >> 3) as u8 % 29).collect();
+        assert!(!is_table(&long));
+        assert!(!is_table(&[[0, 18, 1, 15].repeat(200), long].concat()));
     }
 }

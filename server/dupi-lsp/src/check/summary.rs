@@ -26,8 +26,8 @@ impl Summary {
         }
         let duplicated_lines = ranges.into_values().map(covered).sum();
         let zones = Zone::ALL
-            .into_iter()
-            .map(|zone| (zone, report.classes.iter().filter(|class| class.zone == zone).count()))
+            .iter()
+            .map(|&zone| (zone, report.classes.iter().filter(|class| class.zone == zone).count()))
             .filter(|(_, n)| *n > 0)
             .collect();
         Summary { copies, duplicated_lines, zones }

@@ -1,6 +1,7 @@
 //! Sources that a machine has anyway: where to find real code in each language.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Files under `roots` written in `language`, in a stable order, at most `limit` of them spread evenly,
 /// none larger than `max_bytes`.
@@ -23,4 +24,27 @@ pub fn files(roots: &[PathBuf], language: &str, limit: usize, max_bytes: u64) ->
 
 fn is(path: &Path, language: &str) -> bool {
     dupi_grammars::detect(path, b"").is_some_and(|found| found.name == language)
+}
+
+/// Where code stands on this machine: what `tests/fetch-sources` got, crates, Python's and Go's libraries.
+pub fn roots() -> Vec<PathBuf> {
+    let target = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/sources");
+    let cargo = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
+        .unwrap_or_default();
+    let said = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output().ok()?;
+        Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
+    };
+    let mut roots = vec![target, cargo.join("registry/src")];
+    roots.extend(said("python3", &["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]));
+    roots.extend(said("npm", &["root", "-g"]));
+    for folder in ["/usr/share", "/usr/lib"] {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        roots.extend(
+            entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("go-")).map(|entry| entry.path()),
+        );
+    }
+    roots
 }

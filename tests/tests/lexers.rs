@@ -4,9 +4,6 @@
 //! `cargo test -p dupi-tests --test lexers -- --ignored --nocapture`.
 #![allow(clippy::print_stdout, reason = "the rates are the point")]
 
-use std::path::PathBuf;
-use std::process::Command;
-
 use dupi_tests::differential::compare;
 use dupi_tests::sources;
 
@@ -22,33 +19,10 @@ const MAX_CROOKED: f64 = 5.0;
 /// Of 10 000 units of 50 tokens or more in the tree, how many the lexer's structure may not have.
 const MAX_MISSED: f64 = 100.0;
 
-/// Where code stands on this machine.
-fn roots() -> Vec<PathBuf> {
-    let target = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/sources");
-    let cargo = std::env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
-        .unwrap_or_default();
-    let said = |program: &str, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).output().ok()?;
-        Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
-    };
-    let mut roots = vec![target, cargo.join("registry/src")];
-    roots.extend(said("python3", &["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]));
-    roots.extend(said("npm", &["root", "-g"]));
-    for folder in ["/usr/share", "/usr/lib"] {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        roots.extend(
-            entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("go-")).map(|entry| entry.path()),
-        );
-    }
-    roots
-}
-
 #[test]
 #[ignore = "needs sources: run tests/fetch-sources first"]
 fn lexers_agree_with_their_grammars() {
-    let roots = roots();
+    let roots = sources::roots();
     let mut failures = Vec::new();
     for language in dupi_grammars::LANGUAGES.iter().filter(|language| language.lexer.is_some()) {
         let files = sources::files(&roots, language.name, FILES, MAX_BYTES);

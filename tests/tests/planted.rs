@@ -1,12 +1,14 @@
 //! Planted copies: functions of every language, copied as they are, reformatted, commented, renamed, with other literals,
 //! into other files. Each is found, whole, on the right lines.
+#![allow(clippy::print_stdout, reason = "the rates are the point")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use dupi_grammars::token::{CLOSE_BRACE, COMMA, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE, SEMICOLON, STRING, Token, Unit};
 use dupi_grammars::{Language, detect, tokenize};
 use dupi_tests::binary::check_json;
+use dupi_tests::sources;
 use dupi_tests::workspace::Workspace;
 
 /// A function of a fixture.
@@ -41,9 +43,20 @@ fn functions_of(path: &Path) -> Vec<Function> {
     let holds = |outer: &Unit| {
         large.iter().any(|inner| *inner != outer && outer.start <= inner.start && inner.end <= outer.end)
     };
+    // Without this many tokens in statements it is a type, a table, or a signature: there only equal text counts.
+    let has_body = |outer: &Unit| {
+        let (mut n, mut end) = (0, outer.start);
+        for inner in lexed.units.iter().filter(|inner| inner.flags & Unit::DEFINITION == 0 && inner.end <= outer.end) {
+            if inner.start >= end {
+                n += inner.end - inner.start;
+                end = inner.end;
+            }
+        }
+        n >= 25
+    };
     large
         .iter()
-        .filter(|unit| !holds(unit))
+        .filter(|unit| !holds(unit) && has_body(unit))
         .map(|unit| {
             let tokens = &lexed.tokens[unit.start as usize..unit.end as usize];
             let start = src[..tokens[0].start as usize].rfind('\n').map_or(0, |i| i + 1);
@@ -143,6 +156,8 @@ impl Function {
     fn with_other_literals(&self) -> String {
         self.replaced(|token, text| match token.code {
             NUMBER if text.bytes().all(|b| b.is_ascii_digit()) => Some(format!("4{text}")),
+            // A docstring would be torn apart.
+            STRING if text.starts_with("\"\"\"") || text.starts_with("'''") => None,
             STRING if text.len() > 2 && text.starts_with(['"', '\'']) && !text.contains(['{', '$', '#', '\\', '%']) => {
                 Some(format!("{}other {}", &text[..1], &text[1..]))
             }
@@ -272,4 +287,83 @@ fn copies_among_non_ascii_text_are_found_on_their_lines() {
         });
         assert!(found, "{}:{}", function.fixture, function.lines.0);
     }
+}
+
+/// Functions of real sources, one a file so that none stands beside another.
+#[test]
+#[ignore = "needs sources: run tests/fetch-sources first"]
+fn functions_of_real_sources_are_found() {
+    let mut report = Vec::new();
+    let mut bad = false;
+    for language in dupi_grammars::LANGUAGES.iter().filter(|language| language.lexer.is_some()) {
+        let files = sources::files(&sources::roots(), language.name, 120, 64 * 1024);
+        let functions: Vec<Function> = files
+            .iter()
+            .filter(|path| std::fs::read_to_string(path).is_ok())
+            .filter_map(|path| {
+                functions_of(path).into_iter().find(|function| (50..400).contains(&function.tokens.len()))
+            })
+            .collect();
+        let mut line = format!("{:<12} {:>3} functions:", language.name, functions.len());
+        for (name, change) in [
+            ("exact", (|function| function.text.clone()) as fn(&Function) -> String),
+            ("reformatted", Function::reformatted),
+            ("commented", Function::commented),
+            ("renamed", Function::renamed),
+            ("literals", Function::with_other_literals),
+        ] {
+            let missed = recall(&functions, change);
+            line += &format!(" {name} {}/{}", functions.len() - missed.len(), functions.len());
+            // Of what is renamed, monotonous functions are left out on purpose: there only equal text counts.
+            let allowed = match name {
+                "renamed" | "literals" => functions.len() / 5,
+                _ => 0,
+            };
+            bad |= missed.len() > allowed || functions.len() < 20;
+            if !missed.is_empty() {
+                line += &format!(" ({})", missed[..missed.len().min(14)].join(" "));
+            }
+        }
+        report.push(line);
+    }
+    let report = report.join("\n");
+    println!("{report}");
+    assert!(!bad, "{report}");
+}
+
+/// Which functions, planted beside themselves, are not found.
+fn recall(functions: &[Function], change: fn(&Function) -> String) -> Vec<String> {
+    let mut missed = Vec::new();
+    let workspace = Workspace::new("");
+    for (i, function) in functions.iter().enumerate() {
+        let (before, after) = function.host();
+        workspace.write(&format!("a/{i}.{}", function.extension), format!("{before}{}{after}", function.text));
+        workspace.write(&format!("b/{i}.{}", function.extension), format!("{before}{}{after}", change(function)));
+    }
+    let zones = "code,test,data,generated";
+    let arguments = ["--zone", zones, "--test-min-tokens", "50", "--min-lines", "1", "--nested"];
+    let report = check_json(workspace.path(), &arguments);
+    let together: HashSet<(String, String)> = report["classes"]
+        .as_array()
+        .expect("classes")
+        .iter()
+        .flat_map(|class| {
+            let paths: Vec<String> = class["copies"]
+                .as_array()
+                .expect("copies")
+                .iter()
+                .map(|copy| copy["path"].as_str().unwrap_or_default().to_owned())
+                .collect();
+            let of = |side: &str| paths.iter().filter(|path| path.starts_with(side)).cloned().collect::<Vec<_>>();
+            let (a, b) = (of("a/"), of("b/"));
+            a.into_iter().flat_map(move |x| b.clone().into_iter().map(move |y| (x.clone(), y)))
+        })
+        .collect();
+    for (i, function) in functions.iter().enumerate() {
+        let path = |side: &str| format!("{side}/{i}.{}", function.extension);
+        if !together.contains(&(path("a"), path("b"))) {
+            missed.push(format!("{}:{}", function.fixture, function.lines.0));
+        }
+    }
+    missed
 }

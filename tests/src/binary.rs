@@ -14,7 +14,8 @@ pub fn path() -> &'static Path {
         let path = profile.join("dupi-lsp").with_extension(std::env::consts::EXE_EXTENSION);
         let release = profile.file_name() == Some(OsStr::new("release"));
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "-p", "dupi-lsp"]).args(release.then_some("--release"));
+        // The whole workspace, as the tests were built: alone it would be compiled anew with other features.
+        build.args(["build", "--quiet", "--workspace"]).args(release.then_some("--release"));
         let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo runs");
         assert!(built.success() && path.is_file(), "no binary at {}", path.display());
         path

@@ -312,6 +312,12 @@ fn the_answer_does_not_depend_on_threads() {
 }
 
 #[test]
+fn the_project_passes_its_own_check() {
+    let run = run(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &["--check"]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+}
+
+#[test]
 fn a_closed_pipe_is_no_crash() {
     use std::process::{Command, Stdio};
     let workspace = pair();

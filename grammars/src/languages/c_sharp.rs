@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use crate::alphabet::{Alphabet, code_of, word};
+use crate::alphabet::{Alphabet, table, word};
 use crate::braces::{self, Body, Context, Directive, End, Rules};
 use crate::leaves::Syntax;
 use crate::scan::{Scanner, is_name};
@@ -103,107 +103,16 @@ const DIFFERENCES: &[Difference] = &[
 
 /// Reserved words and operators. The types (`int`, `string`), the constants (`true`, `null`) and the words that are
 /// reserved in places only (`async`, `record`, `where`, `get`) count as names.
+#[rustfmt::skip]
 const WORDS: &[&str] = &[
-    "abstract",
-    "as",
-    "base",
-    "break",
-    "case",
-    "catch",
-    "checked",
-    "class",
-    "const",
-    "continue",
-    "default",
-    "delegate",
-    "do",
-    "else",
-    "enum",
-    "event",
-    "explicit",
-    "extern",
-    "finally",
-    "fixed",
-    "for",
-    "foreach",
-    "goto",
-    "if",
-    "implicit",
-    "in",
-    "interface",
-    "internal",
-    "is",
-    "lock",
-    "namespace",
-    "new",
-    "operator",
-    "out",
-    "override",
-    "params",
-    "private",
-    "protected",
-    "public",
-    "readonly",
-    "ref",
-    "return",
-    "sealed",
-    "sizeof",
-    "stackalloc",
-    "static",
-    "struct",
-    "switch",
-    "this",
-    "throw",
-    "try",
-    "typeof",
-    "unchecked",
-    "unsafe",
-    "using",
-    "virtual",
-    "volatile",
-    "while",
-    "#if",
-    "#elif",
-    "#else",
-    "#endif",
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    "&",
-    "|",
-    "^",
-    "~",
-    "!",
-    "<",
-    ">",
-    "=",
-    "==",
-    "!=",
-    "<=",
-    ">=",
-    "&&",
-    "||",
-    "++",
-    "--",
-    "+=",
-    "-=",
-    "*=",
-    "/=",
-    "%=",
-    "&=",
-    "|=",
-    "^=",
-    "<<",
-    "<<=",
-    "?",
-    "??",
-    "??=",
-    "=>",
-    "->",
-    "::",
-    "..",
+    "abstract", "as", "base", "break", "case", "catch", "checked", "class", "const", "continue", "default",
+    "delegate", "do", "else", "enum", "event", "explicit", "extern", "finally", "fixed", "for", "foreach", "goto",
+    "if", "implicit", "in", "interface", "internal", "is", "lock", "namespace", "new", "operator", "out",
+    "override", "params", "private", "protected", "public", "readonly", "ref", "return", "sealed", "sizeof",
+    "stackalloc", "static", "struct", "switch", "this", "throw", "try", "typeof", "unchecked", "unsafe", "using",
+    "virtual", "volatile", "while", "#if", "#elif", "#else", "#endif", "+", "-", "*", "/", "%", "&", "|", "^", "~",
+    "!", "<", ">", "=", "==", "!=", "<=", ">=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=",
+    "^=", "<<", "<<=", "?", "??", "??=", "=>", "->", "::", "..",
 ];
 
 const IF_LINE: Code = word!("#if");
@@ -450,16 +359,7 @@ fn units(src: &[u8], out: &mut Lexed) {
 struct CSharpRules;
 
 /// Behind which an expression stands.
-const ASSIGNS: [bool; 256] = {
-    let spellings = ["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", "??=", "=>"];
-    let mut table = [false; 256];
-    let mut i = 0;
-    while i < spellings.len() {
-        table[code_of(WORDS, spellings[i]) as usize] = true;
-        i += 1;
-    }
-    table
-};
+const ASSIGNS: [bool; 256] = table(WORDS, &["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", "??=", "=>"]);
 
 /// What [`CSharpRules::note`] remembers of a unit, as bits.
 mod state {

@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use crate::Difference;
-use crate::alphabet::{Alphabet, code_of, word};
+use crate::alphabet::{Alphabet, table, word};
 use crate::scan::Scanner;
 use crate::token::{
     CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE,
@@ -29,17 +29,6 @@ const WORDS: &[&str] = &[
 mod structure;
 
 pub use structure::units;
-
-/// A table that answers whether a code is one of `spellings`.
-const fn table(spellings: &[&str]) -> [bool; 256] {
-    let mut table = [false; 256];
-    let mut i = 0;
-    while i < spellings.len() {
-        table[code_of(WORDS, spellings[i]) as usize] = true;
-        i += 1;
-    }
-    table
-}
 
 pub fn alphabet() -> &'static Alphabet {
     static ALPHABET: LazyLock<Alphabet> = LazyLock::new(|| Alphabet::new(WORDS));
@@ -128,7 +117,7 @@ fn is_name(b: u8) -> bool {
 }
 
 /// Keywords that stand between operands, and so are never the name of a member after a name.
-const INFIX: [bool; 256] = table(&["in", "instanceof", "extends"]);
+const INFIX: [bool; 256] = table(WORDS, &["in", "instanceof", "extends"]);
 
 impl<'a> Ecmascript<'a> {
     fn new(src: &'a [u8], out: &'a mut Lexed, tags: bool) -> Ecmascript<'a> {
@@ -737,7 +726,7 @@ impl<'a> Ecmascript<'a> {
 }
 
 /// Tokens after which a `{` opens a block.
-const BLOCK_AFTER: [bool; 256] = table(&["=>", "else", "do", "try", "finally", "catch", ">"]);
+const BLOCK_AFTER: [bool; 256] = table(WORDS, &["=>", "else", "do", "try", "finally", "catch", ">"]);
 
 /// May a member of a class start after a token of this code (or its modifiers go on)?
 fn member_starts(last: Option<Code>) -> bool {

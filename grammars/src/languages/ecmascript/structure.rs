@@ -4,8 +4,8 @@
 //! semicolon ends depends on which part of it has been read (`if (a)` goes on in the next line, `f(a)` does not), so
 //! each frame keeps a small [`State`] of its unit.
 
-use super::{WORDS, is_postfix, is_test, table};
-use crate::alphabet::{code_of, word};
+use super::{WORDS, is_postfix, is_test};
+use crate::alphabet::{code_of, table, word};
 use crate::token::{
     CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, FIRST_WORD, IDENTIFIER, Lexed, NUMBER,
     OPEN_BRACE, OPEN_BRACKET, OPEN_PAREN, SEMICOLON, STRING, Token, Unit,
@@ -120,7 +120,7 @@ const CONTINUES: [bool; 256] = {
 };
 
 /// Keywords that a line end may follow at the end of a statement.
-const LAST_WORDS: [bool; 256] = table(&["return", "break", "continue", "debugger", "yield", "++", "--"]);
+const LAST_WORDS: [bool; 256] = table(WORDS, &["return", "break", "continue", "debugger", "yield", "++", "--"]);
 
 /// Words that look like names but wait for an operand.
 fn is_operator_word(text: &[u8]) -> bool {
@@ -436,9 +436,10 @@ impl Reader<'_> {
 
     /// Where the type arguments that the `<` at `at` may open end.
     fn type_arguments(&self, at: usize) -> Option<usize> {
-        const ALLOWED: [bool; 256] = table(&[
-            "<", ">", "|", "&", "?", "=>", "=", "extends", "typeof", "new", "...", "-", "import", "in", "const",
-        ]);
+        const ALLOWED: [bool; 256] = table(
+            WORDS,
+            &["<", ">", "|", "&", "?", "=>", "=", "extends", "typeof", "new", "...", "-", "import", "in", "const"],
+        );
         let (mut angles, mut brackets) = (0usize, 0usize);
         for (i, token) in self.tokens.iter().enumerate().skip(at).take(MAX_TYPE_ARGUMENTS) {
             match token.code {
@@ -586,7 +587,7 @@ impl Reader<'_> {
         previous: Option<Code>,
         after_operand: bool,
     ) -> (Kind, bool, bool) {
-        const PATTERNS: [bool; 256] = table(&["const", "let", "var"]);
+        const PATTERNS: [bool; 256] = table(WORDS, &["const", "let", "var"]);
         let previous = previous.unwrap_or(0);
         if frame.class && (after_operand || previous == word!("class")) {
             self.top().class = false;
@@ -794,6 +795,7 @@ impl Reader<'_> {
 
 /// May a declaration start with this token?
 fn declares(code: Code) -> bool {
-    const DECLARES: [bool; 256] = table(&["class", "const", "enum", "function", "import", "interface", "let", "var"]);
+    const DECLARES: [bool; 256] =
+        table(WORDS, &["class", "const", "enum", "function", "import", "interface", "let", "var"]);
     code == IDENTIFIER || DECLARES[code as usize]
 }

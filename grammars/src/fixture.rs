@@ -74,3 +74,14 @@ pub fn reads_every_prefix(language: &Language, src: &str) {
         assert!(out.units.iter().all(whole), "{end}");
     }
 }
+
+/// The units of what was lexed from `src`, as their text; `i` and `t` before it mark imports and tests.
+pub fn marked(lexed: &Lexed, src: &str) -> Vec<String> {
+    let piece = |unit: &Unit| {
+        let (first, last) = (lexed.tokens[unit.start as usize], lexed.tokens[unit.end as usize - 1]);
+        let import = if unit.flags & Unit::IMPORT != 0 { "i " } else { "" };
+        let test = if unit.flags & Unit::TEST != 0 { "t " } else { "" };
+        format!("{import}{test}{}", &src[first.start as usize..last.end as usize])
+    };
+    lexed.units.iter().map(piece).collect()
+}

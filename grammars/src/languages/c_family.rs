@@ -448,7 +448,6 @@ pub fn is_test(src: &[u8], tokens: &[Token]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::token::Unit;
 
     fn lexed(dialect: Dialect, src: &str) -> Lexed {
         let mut out = Lexed::default();
@@ -463,14 +462,7 @@ mod tests {
 
     /// Units with their text, nested ones after the one around them; `i` and `t` mark imports and tests.
     fn pieces(dialect: Dialect, src: &str) -> Vec<String> {
-        let out = lexed(dialect, src);
-        let piece = |unit: &Unit| {
-            let (first, last) = (out.tokens[unit.start as usize], out.tokens[unit.end as usize - 1]);
-            let import = if unit.flags & Unit::IMPORT != 0 { "i " } else { "" };
-            let test = if unit.flags & Unit::TEST != 0 { "t " } else { "" };
-            format!("{import}{test}{}", &src[first.start as usize..last.end as usize])
-        };
-        out.units.iter().map(piece).collect()
+        crate::fixture::marked(&lexed(dialect, src), src)
     }
 
     #[test]

@@ -792,14 +792,7 @@ mod tests {
 
     /// Units with their text, nested ones after the one around them; `i` and `t` mark imports and tests.
     fn pieces(src: &str) -> Vec<String> {
-        let out = lexed(src);
-        let piece = |unit: &Unit| {
-            let (first, last) = (out.tokens[unit.start as usize], out.tokens[unit.end as usize - 1]);
-            let import = if unit.flags & Unit::IMPORT != 0 { "i " } else { "" };
-            let test = if unit.flags & Unit::TEST != 0 { "t " } else { "" };
-            format!("{import}{test}{}", &src[first.start as usize..last.end as usize])
-        };
-        out.units.iter().map(piece).collect()
+        crate::fixture::marked(&lexed(src), src)
     }
 
     #[test]

@@ -166,6 +166,12 @@ impl Document {
         &self.symbols
     }
 
+    /// The units that lie in a range of tokens, outer before inner.
+    pub fn units_in(&self, start: u32, end: u32) -> impl Iterator<Item = &Unit> {
+        let from = self.units.partition_point(|unit| unit.start < start);
+        self.units[from..].iter().take_while(move |unit| unit.start < end).filter(move |unit| unit.end <= end)
+    }
+
     /// The line (from 0) on which a token starts.
     pub fn line(&self, token: u32) -> u32 {
         self.line_starts.partition_point(|&first| first <= token).saturating_sub(1) as u32

@@ -60,14 +60,15 @@ struct Variant {
 pub fn judge(documents: &[Document], settings: &Settings, places: &[Fragment], uses: &mut LastUses) -> Vec<Class> {
     let Some(first) = places.first() else { return Vec::new() };
     let (codes, _) = tokens(documents, first);
-    let content = content(&documents[first.document as usize], first, codes);
+    let table = is_table(codes);
+    let content = content(&documents[first.document as usize], first, table);
     if content.is_some_and(|zone| !settings.zones.contains(&zone)) {
         return Vec::new();
     }
     let mut variants = variants(documents, places, codes, uses);
     // By content and not by place, so that moving a file changes nothing.
     variants.sort_by_key(|variant| (std::cmp::Reverse(variant.copies.len()), variant.exact));
-    let bar = Bar::new(documents, first, settings, uses);
+    let bar = Bar::new(documents, first, table, settings, uses);
     let mut clusters: Vec<Vec<Variant>> = Vec::new();
     let mut by_alpha: HashMap<u64, usize> = HashMap::new();
     for variant in variants {
@@ -106,17 +107,15 @@ struct Bar {
 }
 
 impl Bar {
-    fn new(documents: &[Document], fragment: &Fragment, settings: &Settings, uses: &mut LastUses) -> Bar {
+    fn new(documents: &[Document], fragment: &Fragment, table: bool, settings: &Settings, uses: &mut LastUses) -> Bar {
         let document = &documents[fragment.document as usize];
         let whole = holds_definition(document, fragment, settings.min_tokens);
         let asked = settings.min_similarity;
         let length = f64::from(fragment.len());
         let short = ((LONG_TOKENS - length) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
         let flat = is_flat(document, fragment);
-        let steps = n_step_tokens(document, fragment);
         // Monotonous statements (a constructor that sets fields) are alike by their nature, too.
-        let (codes, _) = tokens(documents, fragment);
-        let thin = steps < MIN_STEP_TOKENS.min(settings.min_tokens / 2) || is_table(codes);
+        let thin = table || n_step_tokens(document, fragment) < MIN_STEP_TOKENS.min(settings.min_tokens / 2);
         let similarity = match () {
             _ if asked == 0.0 => 0.0,
             _ if thin => 1.0,
@@ -160,18 +159,21 @@ fn variants(documents: &[Document], places: &[Fragment], codes: &[Code], uses: &
 
 /// Is there a definition in a fragment that is large enough to be a copy by itself?
 fn holds_definition(document: &Document, fragment: &Fragment, min_tokens: u32) -> bool {
-    let from = document.units.partition_point(|unit| unit.start < fragment.start);
-    document.units[from..].iter().take_while(|unit| unit.start < fragment.end).any(|unit| {
-        unit.flags & Unit::DEFINITION != 0 && unit.end <= fragment.end && unit.end - unit.start >= min_tokens
-    })
+    document
+        .units_in(fragment.start, fragment.end)
+        .any(|unit| unit.flags & Unit::DEFINITION != 0 && unit.end - unit.start >= min_tokens)
 }
 
-/// How many tokens of a fragment stand in statements: in units that define nothing by themselves.
+/// The statements of a fragment: units that define nothing by themselves.
+fn steps<'a>(document: &'a Document, fragment: &Fragment) -> impl Iterator<Item = &'a Unit> {
+    document.units_in(fragment.start, fragment.end).filter(|unit| unit.flags & Unit::DEFINITION == 0)
+}
+
+/// How many tokens of a fragment stand in statements.
 fn n_step_tokens(document: &Document, fragment: &Fragment) -> u32 {
-    let from = document.units.partition_point(|unit| unit.start < fragment.start);
     let (mut n, mut end) = (0, 0);
-    for unit in document.units[from..].iter().take_while(|unit| unit.start < fragment.end) {
-        if unit.flags & Unit::DEFINITION == 0 && unit.start >= end && unit.end <= fragment.end {
+    for unit in steps(document, fragment) {
+        if unit.start >= end {
             n += unit.end - unit.start;
             end = unit.end;
         }
@@ -181,13 +183,8 @@ fn n_step_tokens(document: &Document, fragment: &Fragment) -> u32 {
 
 /// Is there no statement within a statement in a fragment?
 fn is_flat(document: &Document, fragment: &Fragment) -> bool {
-    let from = document.units.partition_point(|unit| unit.start < fragment.start);
     let mut end = fragment.start;
-    let mut steps = document.units[from..]
-        .iter()
-        .take_while(|unit| unit.start < fragment.end)
-        .filter(|unit| unit.end <= fragment.end && unit.flags & Unit::DEFINITION == 0);
-    steps.all(|unit| {
+    steps(document, fragment).all(|unit| {
         let beside = unit.start >= end;
         end = unit.end;
         beside
@@ -233,10 +230,9 @@ impl Likeness {
 }
 
 /// The zone of a fragment if its content alone decides it: imports and data are that wherever they stand.
-fn content(document: &Document, fragment: &Fragment, codes: &[Code]) -> Option<Zone> {
-    let from = document.units.partition_point(|unit| unit.start < fragment.start);
+fn content(document: &Document, fragment: &Fragment, table: bool) -> Option<Zone> {
     let mut end = fragment.start;
-    let mut outer = document.units[from..].iter().take_while(|unit| unit.start < fragment.end).filter(|unit| {
+    let mut outer = document.units_in(fragment.start, fragment.end).filter(|unit| {
         let beside = unit.start >= end;
         end = end.max(unit.end);
         beside
@@ -247,8 +243,7 @@ fn content(document: &Document, fragment: &Fragment, codes: &[Code]) -> Option<Z
     // A function is one however monotonous its statements are.
     let function =
         || holds_definition(document, fragment, 1) && n_step_tokens(document, fragment) >= MIN_FUNCTION_TOKENS;
-    let table = is_table(codes) && !function();
-    (table || is_literal(document, fragment)).then_some(Zone::Data)
+    ((table && !function()) || is_literal(document, fragment)).then_some(Zone::Data)
 }
 
 /// The zone of a class, from where its copies stand.

@@ -40,47 +40,86 @@ impl Sightings {
     }
 }
 
+/// A number for a family of languages: tokens of different families mean different things, though their codes are the
+/// same numbers.
+pub fn family_salt(family: &str) -> u64 {
+    mix(family.bytes().fold(7, |h, b| h * 31 + u64::from(b)))
+}
+
 /// For each document the token ranges in which a run of `blotting.k + blotting.w - 1` tokens or more
 /// can have an equal elsewhere: in order, apart from each other.
 pub fn shared_ranges(documents: &[Document], blotting: &Blotting) -> Vec<Vec<Range<u32>>> {
     let n_tokens = documents.iter().map(|document| document.codes.len()).sum();
     let sightings = Sightings::new(n_tokens);
-    let posts: Vec<Vec<(u32, u32)>> = documents
+    let posts: Vec<Vec<Post>> = documents
         .par_iter()
         .map_init(Vec::new, |scratch, document| {
-            // Tokens of different families mean different things, though their codes are the same numbers.
-            let family = mix(document.language.family.bytes().fold(7, |h, b| h * 31 + u64::from(b)));
+            let family = family_salt(document.language.family);
             let mut posts = Vec::with_capacity(document.codes.len() / 8 + 1);
-            blotting.kept(&document.codes, scratch, |position, blot| {
-                let slot = (mix(blot ^ family) & sightings.mask) as u32;
+            blotting.kept(&document.codes, document.symbols(), scratch, |kept| {
+                let slot = (mix(kept.blot ^ family) & sightings.mask) as u32;
                 sightings.note(slot);
-                posts.push((position as u32, slot));
+                posts.push(Post { position: kept.position, slot, plain: kept.is_plain() });
             });
             posts
         })
         .collect();
-    let (k, w) = (blotting.k as u32, blotting.w as u32);
     documents
         .par_iter()
         .zip(posts)
         .map(|(document, posts)| {
-            let n = document.codes.len() as u32;
-            let mut ranges: Vec<Range<u32>> = Vec::new();
-            for (position, _) in posts.into_iter().filter(|(_, slot)| sightings.is_shared(*slot)) {
-                // A shared run reaches at most w - 1 tokens beyond the kept windows at its edges.
-                let (start, end) = (position.saturating_sub(w - 1), (position + k + w - 1).min(n));
-                match ranges.last_mut() {
-                    Some(last) if start <= last.end => last.end = last.end.max(end),
-                    _ => ranges.push(start..end),
-                }
-            }
-            ranges
+            let shared = |i: usize| sightings.is_shared(posts[i].slot);
+            covered(posts.len(), |i| posts[i].position, |i| posts[i].plain, shared, blotting, document.codes.len())
         })
         .collect()
 }
 
+struct Post {
+    position: u32,
+    slot: u32,
+    plain: bool,
+}
+
+/// The token ranges that `n` kept blots cover if they are shared. A plain one beside a shared one counts as shared, too:
+/// the text that tells it apart may differ between copies.
+pub fn covered(
+    n: usize,
+    position: impl Fn(usize) -> u32,
+    plain: impl Fn(usize) -> bool,
+    shared: impl Fn(usize) -> bool,
+    blotting: &Blotting,
+    n_tokens: usize,
+) -> Vec<Range<u32>> {
+    let (k, w) = (blotting.k as u32, blotting.w as u32);
+    let mut ranges: Vec<Range<u32>> = Vec::new();
+    let mut cover = |i: usize| {
+        // A shared run reaches at most w - 1 tokens beyond the kept windows at its edges.
+        let (start, end) = (position(i).saturating_sub(w - 1), (position(i) + k + w - 1).min(n_tokens as u32));
+        match ranges.last_mut() {
+            Some(last) if start <= last.end => last.end = last.end.max(end),
+            _ => ranges.push(start..end),
+        }
+    };
+    // Neighbours that are shared or plain, of which one at least is shared.
+    let mut i = 0;
+    while i < n {
+        let start = i;
+        let mut any = false;
+        while i < n && (shared(i) || plain(i)) {
+            any |= shared(i);
+            i += 1;
+        }
+        if any {
+            (start..i).for_each(&mut cover);
+        }
+        i = i.max(start + 1);
+    }
+    ranges
+}
+
 #[cfg(test)]
 mod tests {
+    use dupi_grammars::token::FIRST_FIXED;
     use proptest::prelude::*;
 
     use super::*;
@@ -97,6 +136,8 @@ mod tests {
             k in 1usize..6, w in 1usize..6, blotter in 0usize..3,
         ) {
             let blotting = Blotting { blotter: Blotter::ALL[blotter], k, w };
+            let streams: Vec<Vec<u8>> =
+                streams.iter().map(|codes| codes.iter().map(|code| FIRST_FIXED + code).collect()).collect();
             let documents: Vec<Document> = streams.iter().map(|codes| document_of_codes(codes)).collect();
             let shared = shared_ranges(&documents, &blotting);
             let length = k + w - 1;

@@ -5,7 +5,7 @@ use dupi_grammars::token::Code;
 use super::{Windows, mix, values};
 
 /// Odd, so that it has an inverse modulo 2⁶⁴ and no token's weight ever vanishes.
-const BASE: u64 = 0x5851_f42d_4c95_7f2d;
+pub(super) const BASE: u64 = 0x5851_f42d_4c95_7f2d;
 
 pub(super) struct Rolling;
 

@@ -101,7 +101,7 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => return Err(error.into()),
         _ => {}
     }
-    if report.documents.is_empty() {
+    if report.files.is_empty() {
         anyhow::bail!("nothing scanned: no source file under {}{}", root.display(), text::skipped(&report));
     }
     let code = if report.classes.is_empty() { CLEAN } else { DUPLICATES };

@@ -18,6 +18,7 @@ pub use winnow::winnow;
 use dupi_grammars::token::Code;
 
 use crate::class::named;
+use crate::settings::Settings;
 
 named! {
     /// How a window becomes a number. All of them are blind to names; only `Rolling` sees the order of tokens.
@@ -65,6 +66,11 @@ impl Blotting {
 
     /// A window is plain if it has at most one different code per so many tokens.
     const TOKENS_PER_PLAIN_CODE: usize = 4;
+
+    /// The blots that these settings need.
+    pub fn of(settings: &Settings) -> Blotting {
+        Blotting::for_runs_of(settings.floor(), settings.blotter)
+    }
 
     /// The sparsest blots that miss no run of `min_tokens`.
     pub fn for_runs_of(min_tokens: u32, blotter: Blotter) -> Blotting {

@@ -4,6 +4,7 @@
 //! A slot shared by chance only makes a candidate of what is none; nothing is ever lost.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
@@ -48,7 +49,7 @@ pub fn family_salt(family: &str) -> u64 {
 
 /// For each document the token ranges in which a run of `blotting.k + blotting.w - 1` tokens or more
 /// can have an equal elsewhere: in order, apart from each other.
-pub fn shared_ranges(documents: &[Document], blotting: &Blotting) -> Vec<Vec<Range<u32>>> {
+pub fn shared_ranges(documents: &[Arc<Document>], blotting: &Blotting) -> Vec<Vec<Range<u32>>> {
     let n_tokens = documents.iter().map(|document| document.codes.len()).sum();
     let sightings = Sightings::new(n_tokens);
     let posts: Vec<Vec<Post>> = documents
@@ -59,7 +60,7 @@ pub fn shared_ranges(documents: &[Document], blotting: &Blotting) -> Vec<Vec<Ran
             blotting.kept(&document.codes, document.symbols(), scratch, |kept| {
                 let slot = (mix(kept.blot ^ family) & sightings.mask) as u32;
                 sightings.note(slot);
-                posts.push(Post { position: kept.position, slot, plain: kept.is_plain() });
+                posts.push(Post { run_end: kept.run_end, slot, plain: kept.is_plain() });
             });
             posts
         })
@@ -68,51 +69,55 @@ pub fn shared_ranges(documents: &[Document], blotting: &Blotting) -> Vec<Vec<Ran
         .par_iter()
         .zip(posts)
         .map(|(document, posts)| {
-            let shared = |i: usize| sightings.is_shared(posts[i].slot);
-            covered(posts.len(), |i| posts[i].position, |i| posts[i].plain, shared, blotting, document.codes.len())
+            let marks = posts.iter().map(|post| Mark {
+                run_end: post.run_end,
+                plain: post.plain,
+                shared: sightings.is_shared(post.slot),
+            });
+            covered(marks, blotting, document.codes.len() as u32)
         })
         .collect()
 }
 
 struct Post {
-    position: u32,
+    run_end: u32,
     slot: u32,
     plain: bool,
 }
 
-/// The token ranges that `n` kept blots cover if they are shared. A plain one beside a shared one counts as shared, too:
-/// the text that tells it apart may differ between copies.
-pub fn covered(
-    n: usize,
-    position: impl Fn(usize) -> u32,
-    plain: impl Fn(usize) -> bool,
-    shared: impl Fn(usize) -> bool,
-    blotting: &Blotting,
-    n_tokens: usize,
-) -> Vec<Range<u32>> {
+/// What is known of a kept blot when it is asked where copies can be.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    pub run_end: u32,
+    pub plain: bool,
+    pub shared: bool,
+}
+
+/// The token ranges in which of each `w` windows in a row the one that is kept is shared, or is plain (the text that
+/// tells it apart may differ between copies) and stands beside a shared one. A run that has an equal lies in one of them.
+pub fn covered(marks: impl Iterator<Item = Mark>, blotting: &Blotting, n_tokens: u32) -> Vec<Range<u32>> {
     let (k, w) = (blotting.k as u32, blotting.w as u32);
     let mut ranges: Vec<Range<u32>> = Vec::new();
-    let mut cover = |i: usize| {
-        // A shared run reaches at most w - 1 tokens beyond the kept windows at its edges.
-        let (start, end) = (position(i).saturating_sub(w - 1), (position(i) + k + w - 1).min(n_tokens as u32));
-        match ranges.last_mut() {
-            Some(last) if start <= last.end => last.end = last.end.max(end),
-            _ => ranges.push(start..end),
-        }
+    let mut note = |start: u32, end: u32| match ranges.last_mut() {
+        Some(last) if start <= last.end => last.end = last.end.max(end),
+        _ => ranges.push(start..end.min(n_tokens)),
     };
-    // Neighbours that are shared or plain, of which one at least is shared.
-    let mut i = 0;
-    while i < n {
-        let start = i;
-        let mut any = false;
-        while i < n && (shared(i) || plain(i)) {
-            any |= shared(i);
-            i += 1;
+    // Neighbours that are shared or plain: where the first run of windows starts that has one of them for its least,
+    // and whether one of them is shared.
+    let mut open: Option<(u32, bool)> = None;
+    for mark in marks {
+        if mark.shared || mark.plain {
+            let (_, any) = open.get_or_insert(((mark.run_end + 1).saturating_sub(w), false));
+            *any |= mark.shared;
+        } else if let Some((start, any)) = open.take()
+            && any
+        {
+            // The last run before this mark's first one.
+            note(start, (mark.run_end - 1 + k).min(n_tokens));
         }
-        if any {
-            (start..i).for_each(&mut cover);
-        }
-        i = i.max(start + 1);
+    }
+    if let Some((start, true)) = open {
+        note(start, n_tokens);
     }
     ranges
 }
@@ -138,7 +143,7 @@ mod tests {
             let blotting = Blotting { blotter: Blotter::ALL[blotter], k, w };
             let streams: Vec<Vec<u8>> =
                 streams.iter().map(|codes| codes.iter().map(|code| FIRST_FIXED + code).collect()).collect();
-            let documents: Vec<Document> = streams.iter().map(|codes| document_of_codes(codes)).collect();
+            let documents: Vec<Arc<Document>> = streams.iter().map(|codes| Arc::new(document_of_codes(codes))).collect();
             let shared = shared_ranges(&documents, &blotting);
             let length = k + w - 1;
             for (i, a) in streams.iter().enumerate() {

@@ -1,5 +1,7 @@
 //! The answer: classes of copies. Plain data; knows nothing of how it was found or is shown.
 
+use std::ops::Range;
+
 /// An enum whose values have the names that users write and read.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$of_value:meta])* $value:ident = $spelling:literal,)* }) => {
@@ -90,6 +92,8 @@ pub struct Class {
     /// Mean share of tokens whose text equals that of the most common copy.
     pub similarity: f64,
     pub copies: Vec<Fragment>,
+    /// The lines (from 0) that each copy stands on.
+    pub at: Vec<Range<u32>>,
 }
 
 impl Class {

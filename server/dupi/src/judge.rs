@@ -4,6 +4,8 @@
 //! What counts is that the text agrees, or that a one-to-one renaming explains why it does not.
 
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use dupi_grammars::token::{Code, IDENTIFIER, Unit, varies};
 
@@ -57,7 +59,7 @@ struct Variant {
 }
 
 /// The classes among places of one structure. `places` are in document order and apart.
-pub fn judge(documents: &[Document], settings: &Settings, places: &[Fragment], uses: &mut LastUses) -> Vec<Class> {
+pub fn judge(documents: &[Arc<Document>], settings: &Settings, places: &[Fragment], uses: &mut LastUses) -> Vec<Class> {
     let Some(first) = places.first() else { return Vec::new() };
     let (codes, _) = tokens(documents, first);
     let table = is_table(codes);
@@ -107,7 +109,7 @@ struct Bar {
 }
 
 impl Bar {
-    fn new(documents: &[Document], fragment: &Fragment, table: bool, settings: &Settings, uses: &mut LastUses) -> Bar {
+    fn new(documents: &[Arc<Document>], fragment: &Fragment, table: bool, settings: &Settings, uses: &mut LastUses) -> Bar {
         let document = &documents[fragment.document as usize];
         let whole = holds_definition(document, fragment, settings.min_tokens);
         let asked = settings.min_similarity;
@@ -133,12 +135,12 @@ impl Bar {
     }
 }
 
-fn tokens<'a>(documents: &'a [Document], fragment: &Fragment) -> (&'a [Code], &'a [u32]) {
+fn tokens<'a>(documents: &'a [Arc<Document>], fragment: &Fragment) -> (&'a [Code], &'a [u32]) {
     documents[fragment.document as usize].read_tokens(fragment.start, fragment.end)
 }
 
 /// Groups places by text; a place whose codes are not those of the first (a clash of hashes) is dropped.
-fn variants(documents: &[Document], places: &[Fragment], codes: &[Code], uses: &mut LastUses) -> Vec<Variant> {
+fn variants(documents: &[Arc<Document>], places: &[Fragment], codes: &[Code], uses: &mut LastUses) -> Vec<Variant> {
     let mut by_text: HashMap<u64, usize> = HashMap::new();
     let mut variants: Vec<Variant> = Vec::new();
     for place in places {
@@ -192,7 +194,7 @@ fn is_flat(document: &Document, fragment: &Fragment) -> bool {
 }
 
 /// The share of a piece's names that come back: only those hold a renaming to anything.
-fn returning(documents: &[Document], fragment: &Fragment, uses: &mut LastUses) -> f64 {
+fn returning(documents: &[Arc<Document>], fragment: &Fragment, uses: &mut LastUses) -> f64 {
     let (codes, symbols) = tokens(documents, fragment);
     uses.read(codes, symbols);
     let (mut names, mut returns) = (0usize, 0usize);
@@ -214,7 +216,7 @@ struct Likeness {
 }
 
 impl Likeness {
-    fn of(documents: &[Document], a: &Fragment, b: &Fragment) -> Likeness {
+    fn of(documents: &[Arc<Document>], a: &Fragment, b: &Fragment) -> Likeness {
         let ((codes, of_a), (_, of_b)) = (tokens(documents, a), tokens(documents, b));
         let (mut names, mut literals) = (0usize, 0usize);
         for (code, (a, b)) in codes.iter().filter(|&&code| varies(code)).zip(of_a.iter().zip(of_b)) {
@@ -230,7 +232,7 @@ impl Likeness {
 }
 
 /// The zone of a fragment if its content alone decides it: imports and data are that wherever they stand.
-fn content(document: &Document, fragment: &Fragment, table: bool) -> Option<Zone> {
+pub fn content(document: &Document, fragment: &Fragment, table: bool) -> Option<Zone> {
     let mut end = fragment.start;
     let mut outer = document.units_in(fragment.start, fragment.end).filter(|unit| {
         let beside = unit.start >= end;
@@ -247,7 +249,7 @@ fn content(document: &Document, fragment: &Fragment, table: bool) -> Option<Zone
 }
 
 /// The zone of a class, from where its copies stand.
-fn zone(documents: &[Document], copies: &[Fragment]) -> Zone {
+fn zone(documents: &[Arc<Document>], copies: &[Fragment]) -> Zone {
     let (mut code, mut test) = (0, 0);
     for copy in copies {
         let document = &documents[copy.document as usize];
@@ -267,7 +269,7 @@ fn zone(documents: &[Document], copies: &[Fragment]) -> Zone {
 }
 
 fn class(
-    documents: &[Document],
+    documents: &[Arc<Document>],
     settings: &Settings,
     cluster: Vec<Variant>,
     content: Option<Zone>,
@@ -293,13 +295,9 @@ fn class(
     let mut copies: Vec<Fragment> = cluster.into_iter().flat_map(|variant| variant.copies).collect();
     copies.sort_unstable();
     apart(&mut copies);
-    let lines = copies
-        .iter()
-        .map(|copy| {
-            let lines = documents[copy.document as usize].lines(copy.start, copy.end);
-            lines.end - lines.start
-        })
-        .max()?;
+    let at: Vec<Range<u32>> =
+        copies.iter().map(|copy| documents[copy.document as usize].lines(copy.start, copy.end)).collect();
+    let lines = at.iter().map(|lines| lines.end - lines.start).max()?;
     let zone = content.unwrap_or_else(|| zone(documents, &copies));
     let shown = copies.len() > 1
         && settings.zones.contains(&zone)
@@ -312,5 +310,5 @@ fn class(
     let (codes, symbols) = tokens(documents, &leader);
     uses.read(codes, symbols);
     let id = id(&documents[leader.document as usize], codes, uses.distances(), salt);
-    Some(Class { id, kind, zone, tokens: leader.len(), lines, similarity, copies })
+    Some(Class { id, kind, zone, tokens: leader.len(), lines, similarity, copies, at })
 }

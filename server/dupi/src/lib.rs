@@ -6,12 +6,14 @@
 pub mod blots;
 mod candidates;
 pub mod class;
+pub mod clones;
 pub mod document;
 pub mod files;
 mod fingerprint;
 mod judge;
 pub mod locate;
 mod nesting;
+mod raw;
 mod runs;
 pub mod search;
 pub mod settings;
@@ -23,7 +25,7 @@ mod zones;
 use std::path::PathBuf;
 
 pub use class::{Class, Fragment, Kind, Zone};
-pub use search::{Progress, Report, search};
+pub use search::{File, Progress, Report, search};
 pub use settings::Settings;
 pub use skip::{Skip, SkipReason};
 

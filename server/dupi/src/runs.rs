@@ -52,6 +52,12 @@ pub fn letters(
     }
     uses.read(&document.codes, document.symbols());
     let reader = Reader { document, index, shared, floor, uses };
+    stretches(document, imports, |stretch| reader.stretch(stretch, &mut out));
+    out
+}
+
+/// Calls `each` for every stretch of units that are neighbours and of which some can be a copy together.
+pub fn stretches(document: &Document, imports: bool, mut each: impl FnMut(&[Unit])) {
     let mut order: Vec<u32> = (0..document.units.len() as u32).collect();
     order.sort_by_key(|&i| document.units[i as usize].list);
     let mut stretch: Vec<Unit> = Vec::new();
@@ -63,7 +69,7 @@ pub fn letters(
         // Imports and what follows them are no run: the ones never count as code, nor the others as imports.
         let turns = stretch.last().is_some_and(|last| (last.flags ^ unit.flags) & Unit::IMPORT != 0);
         if unit.list != list || !counts || turns || unit.flags & Unit::BREAK != 0 {
-            reader.stretch(&stretch, &mut out);
+            each(&stretch);
             stretch.clear();
             list = unit.list;
         }
@@ -71,8 +77,7 @@ pub fn letters(
             stretch.push(unit);
         }
     }
-    reader.stretch(&stretch, &mut out);
-    out
+    each(&stretch);
 }
 
 struct Reader<'a> {
@@ -208,16 +213,19 @@ pub fn repeats(letters: &[Letter], by: By, floor: u32) -> Vec<Vec<Fragment>> {
             let mut starts = words.suffixes[interval.start as usize..=interval.end as usize].to_vec();
             starts.sort_unstable();
             let length = interval.length as usize;
-            // A run that overlaps itself hides the shorter one that stands twice side by side.
-            let shift =
-                starts.windows(2).map(|pair| (pair[1] - pair[0]) as usize).min().filter(|&shift| shift < length);
+            // A run that overlaps itself hides the shorter ones that stand twice side by side: one for each distance,
+            // so that none depends on what distances other documents have.
+            let mut shifts: Vec<usize> =
+                starts.windows(2).map(|pair| (pair[1] - pair[0]) as usize).filter(|&shift| shift < length).collect();
+            shifts.sort_unstable();
+            shifts.dedup();
             let group = |length: usize| {
                 let mut fragments: Vec<Fragment> =
                     starts.iter().map(|&at| words.fragment(letters, at as usize, length)).collect();
                 apart(&mut fragments);
                 fragments
             };
-            let short = shift.map(group).filter(|group| group[0].len() >= floor);
+            let short = shifts.into_iter().map(group).filter(|group| group[0].len() >= floor);
             std::iter::once(group(length)).chain(short).collect::<Vec<_>>()
         })
         .filter(|group| group.len() > 1)
@@ -449,12 +457,11 @@ mod tests {
             }
             let maximal = before.len() > 1 && after.len() > 1;
             if places.len() > 1 && maximal {
-                let shift = places
+                let shifts = places
                     .windows(2)
                     .filter(|pair| pair[0].overlaps(&pair[1]))
-                    .map(|pair| pair[1].start - pair[0].start)
-                    .min();
-                let lengths = std::iter::once(run.len() as u32).chain(shift);
+                    .map(|pair| pair[1].start - pair[0].start);
+                let lengths = std::iter::once(run.len() as u32).chain(shifts);
                 for length in lengths.filter(|&length| length as usize >= floor) {
                     let mut places: Vec<Fragment> =
                         places.iter().map(|place| Fragment { end: place.start + length, ..*place }).collect();

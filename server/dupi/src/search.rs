@@ -1,20 +1,17 @@
 //! The whole way from files to classes, for a workspace read from scratch.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use dupi_grammars::Language;
 use rayon::prelude::*;
 
 use crate::blots::Blotting;
 use crate::candidates::shared_ranges;
-use crate::class::{Class, Fragment, Zone};
+use crate::class::Class;
 use crate::document::{Document, Scratch};
-use crate::fingerprint::LastUses;
-use crate::judge::judge;
-use crate::nesting::{drop_nested, drop_repeated};
-use crate::runs::{self, By, Letter};
+use crate::raw::{raw_classes, settle};
 use crate::settings::Settings;
 use crate::skip::Skip;
 use crate::{Error, files};
@@ -33,13 +30,59 @@ pub enum Progress {
 /// What a search has found.
 pub struct Report {
     pub root: PathBuf,
-    pub documents: Vec<Document>,
+    /// In the order of their paths; a class names a file by its index here.
+    pub files: Vec<File>,
     pub skipped: Vec<Skip>,
     /// Worst first.
     pub classes: Vec<Class>,
-    pub lines: u64,
+}
+
+/// A file that was read.
+#[derive(Clone)]
+pub struct File {
+    pub path: PathBuf,
+    /// Relative to the root, with `/`.
+    pub shown: String,
+    pub language: &'static Language,
+    pub n_lines: u32,
+    pub n_tokens: u32,
     pub bytes: u64,
-    pub tokens: u64,
+}
+
+impl File {
+    pub fn of(document: &Document) -> File {
+        File {
+            path: document.path.clone(),
+            shown: document.shown.clone(),
+            language: document.language,
+            n_lines: document.n_lines,
+            n_tokens: document.codes.len() as u32,
+            bytes: document.bytes,
+        }
+    }
+}
+
+impl Report {
+    pub fn lines(&self) -> u64 {
+        self.files.iter().map(|file| u64::from(file.n_lines)).sum()
+    }
+
+    pub fn tokens(&self) -> u64 {
+        self.files.iter().map(|file| u64::from(file.n_tokens)).sum()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+}
+
+/// Runs `work` on as many threads as the settings ask for.
+pub fn with_threads<T: Send>(settings: &Settings, root: &Path, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(settings.threads)
+        .build()
+        .map_err(|source| Error::Read { path: root.to_owned(), source: std::io::Error::other(source) })?;
+    Ok(pool.install(work))
 }
 
 /// Reads all sources under `paths` and finds their classes. Everything is shown relative to `root`.
@@ -49,11 +92,7 @@ pub fn search(
     settings: &Settings,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Report, Error> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(settings.threads)
-        .build()
-        .map_err(|source| Error::Read { path: root.to_owned(), source: std::io::Error::other(source) })?;
-    pool.install(|| {
+    with_threads(settings, root, || {
         progress(Progress::Walking);
         let found = files::find(root, paths, settings)?;
         let mut skipped = found.skipped;
@@ -61,16 +100,9 @@ pub fn search(
         skipped.sort();
         progress(Progress::Comparing);
         let classes = classes(&documents, settings);
-        Ok(Report {
-            root: root.to_owned(),
-            skipped,
-            classes,
-            lines: documents.iter().map(|document| u64::from(document.n_lines)).sum(),
-            bytes: documents.iter().map(|document| document.bytes).sum(),
-            tokens: documents.iter().map(|document| document.codes.len() as u64).sum(),
-            documents,
-        })
-    })
+        let files = documents.iter().map(|document| File::of(document)).collect();
+        Ok(Report { root: root.to_owned(), files, skipped, classes })
+    })?
 }
 
 fn read(
@@ -78,7 +110,7 @@ fn read(
     settings: &Settings,
     skipped: &mut Vec<Skip>,
     progress: &(dyn Fn(Progress) + Sync),
-) -> Vec<Document> {
+) -> Vec<Arc<Document>> {
     let n_read = AtomicUsize::new(0);
     let read: Vec<Result<Option<Document>, Skip>> = sources
         .par_iter()
@@ -95,66 +127,18 @@ fn read(
     let mut documents = Vec::with_capacity(read.len());
     for result in read {
         match result {
-            Ok(document) => documents.extend(document),
+            Ok(document) => documents.extend(document.map(Arc::new)),
             Err(skip) => skipped.push(skip),
         }
     }
     documents
 }
 
-/// The classes of a set of documents, worst first: a function of that set alone.
-pub fn classes(documents: &[Document], settings: &Settings) -> Vec<Class> {
-    let floor = settings.floor();
-    let blotting = Blotting::for_runs_of(floor, settings.blotter);
-    let shared = shared_ranges(documents, &blotting);
-    let mut families: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-    for (i, document) in documents.iter().enumerate() {
-        families.entry(document.language.family).or_default().push(i as u32);
-    }
-    let mut classes = Vec::new();
-    for members in families.values() {
-        classes.extend(family(documents, members, &shared, floor, settings));
-    }
-    let mut classes = if settings.nested { drop_repeated(classes) } else { drop_nested(classes) };
-    classes.sort_by(|a, b| {
-        b.weight().cmp(&a.weight()).then_with(|| a.copies.cmp(&b.copies)).then_with(|| a.id.cmp(&b.id))
-    });
-    classes
-}
-
-/// The classes of the documents of one family, nested ones included.
-fn family(
-    documents: &[Document],
-    members: &[u32],
-    shared: &[Vec<Range<u32>>],
-    floor: u32,
-    settings: &Settings,
-) -> Vec<Class> {
-    let imports = settings.zones.contains(&Zone::Imports);
-    let parts: Vec<runs::Letters> = members
-        .par_iter()
-        .map_init(LastUses::default, |uses, &i| {
-            runs::letters(&documents[i as usize], i, &shared[i as usize], floor, imports, uses)
-        })
-        .collect();
-    let mut letters: Vec<Letter> = Vec::with_capacity(parts.iter().map(|part| part.letters.len()).sum());
-    let mut pieces = Vec::new();
-    for part in parts {
-        letters.extend(part.letters);
-        pieces.extend(part.pieces);
-    }
-    let mut groups: Vec<Vec<Fragment>> = runs::repeats(&letters, By::Structure, floor);
-    groups.extend(runs::repeats(&letters, By::Text, floor));
-    drop(letters);
-    groups.extend(runs::same(pieces));
-    groups.par_sort_unstable();
-    groups.dedup();
-    groups
-        .par_iter()
-        .with_max_len(256)
-        .map_init(LastUses::default, |uses, places| judge(documents, settings, places, uses))
-        .flatten_iter()
-        .collect()
+/// The classes of a set of documents in the order of their paths, worst first: a function of that set alone.
+pub fn classes(documents: &[Arc<Document>], settings: &Settings) -> Vec<Class> {
+    let ranges = shared_ranges(documents, &Blotting::of(settings));
+    let raw = raw_classes(documents, &ranges, settings);
+    settle(raw.into_iter().map(|raw| raw.class).collect(), settings)
 }
 
 #[cfg(test)]
@@ -165,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Kind;
+    use crate::{Fragment, Kind, Zone};
     use crate::blots::Blotter;
     use crate::document::tests::document;
 
@@ -193,16 +177,18 @@ mod tests {
         Settings { min_tokens: 12, test_min_tokens: 12, min_lines: 1, min_similarity: 0.7, ..Settings::default() }
     }
 
-    fn documents(programs: &[Vec<(u8, u8, u8)>], settings: &Settings) -> Vec<Document> {
+    fn documents(programs: &[Vec<(u8, u8, u8)>], settings: &Settings) -> Vec<Arc<Document>> {
         programs
             .iter()
             .enumerate()
-            .map(|(i, statements)| document(&format!("{i}.go"), &program(statements), settings).expect("a good text"))
+            .map(|(i, statements)| {
+                Arc::new(document(&format!("{i}.go"), &program(statements), settings).expect("a good text"))
+            })
             .collect()
     }
 
     /// Classes without document indices, so that they can be compared when documents come in another order.
-    fn named(documents: &[Document], classes: &[Class]) -> BTreeSet<String> {
+    fn named(documents: &[Arc<Document>], classes: &[Class]) -> BTreeSet<String> {
         classes
             .iter()
             .map(|class| {
@@ -243,7 +229,7 @@ mod tests {
 
     /// Do two equal runs of one document, `a` before `b`, grow into each other when both are made longer as far as their
     /// text stays equal?
-    fn overlaps_itself(documents: &[Document], a: &Fragment, b: &Fragment) -> bool {
+    fn overlaps_itself(documents: &[Arc<Document>], a: &Fragment, b: &Fragment) -> bool {
         let document = &documents[a.document as usize];
         let token = |i: u32| document.read_tokens(i, i + 1);
         let shift = b.start - a.start;

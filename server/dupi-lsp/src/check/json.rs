@@ -74,13 +74,13 @@ struct JsonSummary {
 }
 
 pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let places = locate(&report.documents, &report.classes);
+    let places = locate(&report.files, &report.classes);
     let summary = Summary::new(report);
     let classes = report.classes.iter().zip(&places).map(|(class, places)| JsonClass {
         id: format!("{:016x}", class.id),
         kind: class.kind.name(),
         zone: class.zone.name(),
-        language: report.documents[class.copies[0].document as usize].language.name,
+        language: report.files[class.copies[0].document as usize].language.name,
         tokens: class.tokens,
         lines: places.iter().map(Place::lines).max().unwrap_or(class.lines),
         similarity: (class.similarity * 1e4).round() / 1e4,
@@ -89,7 +89,7 @@ pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
             .iter()
             .zip(places)
             .map(|(copy, place)| JsonCopy {
-                path: &report.documents[copy.document as usize].shown,
+                path: &report.files[copy.document as usize].shown,
                 start_line: place.start.line + 1,
                 start_column: place.start.column + 1,
                 end_line: place.end.line + 1,
@@ -102,10 +102,10 @@ pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
         root: dupi::files::show(&report.root),
         scanned: Scanned {
-            files: report.documents.len(),
-            lines: report.lines,
-            bytes: report.bytes,
-            tokens: report.tokens,
+            files: report.files.len(),
+            lines: report.lines(),
+            bytes: report.bytes(),
+            tokens: report.tokens(),
             skipped: report
                 .skipped
                 .iter()

@@ -19,9 +19,8 @@ impl Summary {
         let mut copies = 0;
         for class in &report.classes {
             copies += class.copies.len();
-            for copy in &class.copies {
-                let lines = report.documents[copy.document as usize].lines(copy.start, copy.end);
-                ranges.entry(copy.document).or_default().push(lines);
+            for (copy, lines) in class.copies.iter().zip(&class.at) {
+                ranges.entry(copy.document).or_default().push(lines.clone());
             }
         }
         let duplicated_lines = ranges.into_values().map(covered).sum();
@@ -34,7 +33,7 @@ impl Summary {
     }
 
     pub fn percent(&self, report: &Report) -> f64 {
-        100.0 * self.duplicated_lines as f64 / report.lines.max(1) as f64
+        100.0 * self.duplicated_lines as f64 / report.lines().max(1) as f64
     }
 }
 

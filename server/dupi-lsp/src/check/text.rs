@@ -33,7 +33,7 @@ fn colour(kind: Kind) -> Style {
 
 pub fn write(out: &mut impl Write, report: &Report, top: usize, skipped: bool, took: Duration) -> io::Result<()> {
     let shown = &report.classes[..report.classes.len().min(top)];
-    let places = locate(&report.documents, shown);
+    let places = locate(&report.files, shown);
     for (i, (class, places)) in shown.iter().zip(&places).enumerate() {
         write_class(out, report, i + 1, class, places)?;
     }
@@ -49,7 +49,7 @@ pub fn write(out: &mut impl Write, report: &Report, top: usize, skipped: bool, t
             writeln!(out)?;
         }
     }
-    if report.documents.is_empty() {
+    if report.files.is_empty() {
         return Ok(());
     }
     write_summary(out, report, took)
@@ -66,14 +66,14 @@ fn write_class(out: &mut impl Write, report: &Report, n: usize, class: &Class, p
     let zone = if class.zone == dupi::Zone::Code { String::new() } else { format!(" · {}", class.zone.name()) };
     writeln!(out, " · {} tokens{zone} {DIM}· {:016x}{DIM:#}", class.tokens, class.id)?;
     for (copy, place) in class.copies.iter().zip(places).take(MAX_COPIES) {
-        let path = escape(&report.documents[copy.document as usize].shown);
+        let path = escape(&report.files[copy.document as usize].shown);
         writeln!(out, "   {PATH}{path}{PATH:#}:{}-{}", place.start.line + 1, place.end.line + 1)?;
     }
     if class.copies.len() > MAX_COPIES {
         writeln!(out, "   {DIM}… and {} more{DIM:#}", class.copies.len() - MAX_COPIES)?;
     }
     if let (Some(copy), Some(place)) = (class.copies.first(), places.first()) {
-        let bytes = std::fs::read(&report.documents[copy.document as usize].path).unwrap_or_default();
+        let bytes = std::fs::read(&report.files[copy.document as usize].path).unwrap_or_default();
         preview(out, &bytes, place)?;
     }
     writeln!(out)
@@ -119,8 +119,8 @@ fn write_summary(out: &mut impl Write, report: &Report, took: Duration) -> io::R
         )?;
     }
     let mut languages: BTreeMap<&str, u64> = BTreeMap::new();
-    for document in &report.documents {
-        *languages.entry(document.language.name).or_default() += 1;
+    for file in &report.files {
+        *languages.entry(file.language.name).or_default() += 1;
     }
     let mut languages: Vec<(&str, u64)> = languages.into_iter().collect();
     languages.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
@@ -128,8 +128,8 @@ fn write_summary(out: &mut impl Write, report: &Report, took: Duration) -> io::R
     writeln!(
         out,
         "scanned {}, {} ({}) in {:.2} s{}",
-        count(report.documents.len() as u64, "file", "files"),
-        count(report.lines, "line", "lines"),
+        count(report.files.len() as u64, "file", "files"),
+        count(report.lines(), "line", "lines"),
         languages.join(", "),
         took.as_secs_f64(),
         skipped(report),

@@ -1,0 +1,235 @@
+//! The classes of one document, from an index: what an edit needs.
+//!
+//! Only documents that can hold a copy of something in this one are decoded: they share its blots in such an order that
+//! a run of whole units could be common to both, and that run is not of a zone that nobody asked for.
+//! What then happens is the same as for the whole workspace, so the answer is the same, too.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use dupi_grammars::token::Unit;
+use rayon::prelude::*;
+
+use crate::blots::{Blotting, Kept, mix};
+use crate::candidates::{Mark, covered, family_salt};
+use crate::class::{Class, Fragment, Zone};
+use crate::document::Document;
+use crate::judge::content;
+use crate::raw::{groups, judged, settle};
+use crate::runs::stretches;
+use crate::settings::Settings;
+use crate::zones::is_table;
+
+/// Runs of up to this many units are looked at one by one for whether they could be shown; longer ones are taken to be.
+const MAX_UNITS: usize = 12;
+
+/// Documents that can be asked for by blot. Numbers are its own.
+pub trait Library: Sync {
+    /// Appends the numbers of the documents that hold a blot: all of them, and perhaps a few that do not.
+    fn holders(&self, blot: u64, numbers: &mut Vec<u32>);
+
+    /// A document, unless it cannot be read.
+    fn document(&self, number: u32) -> Option<Arc<Document>>;
+}
+
+/// Classes, and the documents that they name by index.
+pub struct Clones {
+    pub documents: Vec<Arc<Document>>,
+    /// Worst first.
+    pub classes: Vec<Class>,
+}
+
+/// The classes that have a copy in `document`, which is not one of the library's.
+/// Or nothing, if a document of the library cannot be read.
+pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Settings) -> Option<Clones> {
+    let query = Query::new(document, settings);
+    let mut documents: Vec<Arc<Document>> = decode(&query.partners(library), library)?;
+    let at = documents.partition_point(|other| other.shown < document.shown);
+    documents.insert(at, document.clone());
+    let ranges = ranges(&documents, &query.blots(), &query.blotting);
+    let own = at as u32;
+    let mut groups = groups(&documents, &ranges, settings);
+    groups.retain(|places| places.iter().any(|place| place.document == own));
+    let raw = judged(&documents, settings, &groups).into_iter().map(|raw| raw.class);
+    let touching = raw.filter(|class| class.copies.iter().any(|copy| copy.document == own)).collect();
+    Some(Clones { classes: settle(touching, settings), documents })
+}
+
+/// Documents of a library, in the order of their paths.
+pub fn decode(numbers: &[u32], library: &impl Library) -> Option<Vec<Arc<Document>>> {
+    let mut documents: Vec<Arc<Document>> =
+        numbers.par_iter().with_min_len(4).map(|&number| library.document(number)).collect::<Option<_>>()?;
+    documents.sort_by(|a, b| a.shown.cmp(&b.shown));
+    Some(documents)
+}
+
+/// For each document, where something can stand that has one of the sorted `blots`.
+fn ranges(documents: &[Arc<Document>], blots: &[u64], blotting: &Blotting) -> Vec<Vec<Range<u32>>> {
+    documents
+        .par_iter()
+        .with_min_len(8)
+        .map_init(Vec::new, |scratch, document| {
+            let mut marks = Vec::new();
+            kept(document, blotting, scratch, |kept, blot| {
+                let shared = blots.binary_search(&blot).is_ok();
+                marks.push(Mark { run_end: kept.run_end, plain: kept.is_plain(), shared });
+            });
+            covered(marks.into_iter(), blotting, document.codes.len() as u32)
+        })
+        .collect()
+}
+
+/// Calls `each` for each kept blot of a document, with the blot as it is stored: apart from those of other families.
+pub fn kept(document: &Document, blotting: &Blotting, scratch: &mut Vec<u64>, mut each: impl FnMut(Kept, u64)) {
+    let family = family_salt(document.language.family);
+    blotting.kept(&document.codes, document.symbols(), scratch, |kept| each(kept, mix(kept.blot ^ family)));
+}
+
+/// Kept blots in a row that are one and the same.
+struct Entry {
+    blot: u64,
+    /// Of the first of them: where the first run of windows starts that has it for its least.
+    start: u32,
+    /// One past the last token of the last run of windows that has the last of them for its least.
+    end: u32,
+    plain: bool,
+    /// Whether a copy of something could have it at all: it stands among units that count.
+    eligible: bool,
+}
+
+/// A document as a question.
+pub struct Query<'a> {
+    document: &'a Document,
+    blotting: Blotting,
+    settings: &'a Settings,
+    entries: Vec<Entry>,
+    /// Entries before each that are not plain.
+    n_telling: Vec<u32>,
+    stretches: Vec<Vec<Unit>>,
+}
+
+impl Query<'_> {
+    pub fn new<'a>(document: &'a Document, settings: &'a Settings) -> Query<'a> {
+        let blotting = Blotting::of(settings);
+        let (k, w) = (blotting.k as u32, blotting.w as u32);
+        let n_tokens = document.codes.len() as u32;
+        let mut lists = Vec::new();
+        stretches(document, settings.zones.contains(&Zone::Imports), |stretch| {
+            let tokens = stretch.first().zip(stretch.last()).map_or(0, |(first, last)| last.end - first.start);
+            if tokens >= settings.floor() {
+                lists.push(stretch.to_vec());
+            }
+        });
+        lists.sort_by_key(|stretch| stretch[0].start);
+        let mut furthest = 0;
+        // Where each stretch starts, and the furthest end of those up to it.
+        let reach: Vec<(u32, u32)> = lists
+            .iter()
+            .map(|stretch| {
+                furthest = stretch.last().map_or(furthest, |last| furthest.max(last.end));
+                (stretch[0].start, furthest)
+            })
+            .collect();
+        let eligible = |position: u32| {
+            let i = reach.partition_point(|(start, _)| *start <= position);
+            i.checked_sub(1).is_some_and(|i| reach[i].1 >= position + k)
+        };
+        let mut entries: Vec<Entry> = Vec::new();
+        kept(document, &blotting, &mut Vec::new(), |kept, blot| {
+            if let Some(last) = entries.last_mut() {
+                last.end = (kept.run_end - 1 + k).min(n_tokens);
+            }
+            match entries.last_mut() {
+                Some(last) if last.blot == blot => last.eligible |= eligible(kept.position),
+                _ => entries.push(Entry {
+                    blot,
+                    start: (kept.run_end + 1).saturating_sub(w),
+                    end: n_tokens,
+                    plain: kept.is_plain(),
+                    eligible: eligible(kept.position),
+                }),
+            }
+            if let Some(last) = entries.last_mut() {
+                last.end = n_tokens;
+            }
+        });
+        let mut n_telling = Vec::with_capacity(entries.len() + 1);
+        let mut n = 0;
+        for entry in &entries {
+            n_telling.push(n);
+            n += u32::from(!entry.plain);
+        }
+        n_telling.push(n);
+        Query { document, blotting, settings, entries, n_telling, stretches: lists }
+    }
+
+    /// All blots, sorted.
+    pub fn blots(&self) -> Vec<u64> {
+        let mut blots: Vec<u64> = self.entries.iter().map(|entry| entry.blot).collect();
+        blots.sort_unstable();
+        blots.dedup();
+        blots
+    }
+
+    /// The numbers of the documents that can hold a copy of something in this one, ascending.
+    pub fn partners(&self, library: &impl Library) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.entries.len() as u32).filter(|&i| self.entries[i as usize].eligible).collect();
+        order.sort_by_key(|&i| (self.entries[i as usize].blot, i));
+        // (document, entry): the entries that each document shares.
+        let mut hits: Vec<(u32, u32)> = Vec::new();
+        let mut holders = Vec::new();
+        for same in order.chunk_by(|&a, &b| self.entries[a as usize].blot == self.entries[b as usize].blot) {
+            holders.clear();
+            library.holders(self.entries[same[0] as usize].blot, &mut holders);
+            for &entry in same {
+                hits.extend(holders.iter().map(|&holder| (holder, entry)));
+            }
+        }
+        hits.sort_unstable();
+        let mut judged: HashMap<(u32, u32), bool> = HashMap::new();
+        hits.chunk_by(|a, b| a.0 == b.0)
+            .filter(|hits| self.may_share(hits, &mut judged))
+            .map(|hits| hits[0].0)
+            .collect()
+    }
+
+    /// Can a document that shares these entries hold a copy of something?
+    fn may_share(&self, hits: &[(u32, u32)], judged: &mut HashMap<(u32, u32), bool>) -> bool {
+        // Shared entries with nothing but plain ones between them are one chain.
+        hits.chunk_by(|a, b| self.n_telling[a.1 as usize + 1] == self.n_telling[b.1 as usize]).any(|chain| {
+            let (mut first, mut last) = (chain[0].1 as usize, chain[chain.len() - 1].1 as usize);
+            while first > 0 && self.entries[first - 1].plain {
+                first -= 1;
+            }
+            while self.entries.get(last + 1).is_some_and(|entry| entry.plain) {
+                last += 1;
+            }
+            let (start, end) = (self.entries[first].start, self.entries[last].end);
+            *judged.entry((start, end)).or_insert_with(|| self.may_hold_copy(start, end))
+        })
+    }
+
+    /// Is there a run of whole neighbours in these tokens that could be shown?
+    fn may_hold_copy(&self, start: u32, end: u32) -> bool {
+        let floor = self.settings.floor();
+        self.stretches.iter().take_while(|stretch| stretch[0].start < end).any(|stretch| {
+            let from = stretch.partition_point(|unit| unit.start < start);
+            let to = stretch.partition_point(|unit| unit.end <= end);
+            if from >= to || stretch[to - 1].end - stretch[from].start < floor {
+                return false;
+            }
+            let units = &stretch[from..to];
+            units.len() > MAX_UNITS || (0..units.len()).any(|a| (a..units.len()).any(|b| self.may_show(units[a].start, units[b].end)))
+        })
+    }
+
+    fn may_show(&self, start: u32, end: u32) -> bool {
+        if end - start < self.settings.floor() {
+            return false;
+        }
+        let table = is_table(&self.document.codes[start as usize..end as usize]);
+        let zone = content(self.document, &Fragment { document: 0, start, end }, table);
+        zone.is_none_or(|zone| self.settings.zones.contains(&zone))
+    }
+}

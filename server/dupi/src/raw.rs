@@ -1,0 +1,101 @@
+//! Raw classes: all that judging finds, each with the key of its content, before nested ones are dropped.
+//!
+//! What a raw class is depends only on the documents in which its content stands; which classes are shown
+//! depends on all raw classes ([`settle`]). So raw classes are what can be kept and brought up to date piece by piece.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::candidates::family_salt;
+use crate::class::{Class, Fragment, Zone};
+use crate::document::Document;
+use crate::fingerprint::LastUses;
+use crate::judge::judge;
+use crate::nesting::{drop_nested, drop_repeated};
+use crate::runs::{self, By, Letter};
+use crate::settings::Settings;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Raw {
+    /// A fingerprint of the codes of its content: raw classes of one content stand and fall together.
+    pub key: u64,
+    pub class: Class,
+}
+
+/// The key of the content of a group of places.
+pub fn key(documents: &[Arc<Document>], places: &[Fragment]) -> u64 {
+    let Some(first) = places.first() else { return 0 };
+    let document = &documents[first.document as usize];
+    xxh3_64_with_seed(&document.codes[first.start as usize..first.end as usize], family_salt(document.language.family))
+}
+
+/// The raw classes of documents in the order of their paths, as far as their units lie in `ranges`: for each document,
+/// where copies can be at all.
+pub fn raw_classes(documents: &[Arc<Document>], ranges: &[Vec<Range<u32>>], settings: &Settings) -> Vec<Raw> {
+    judged(documents, settings, &groups(documents, ranges, settings))
+}
+
+/// The raw classes among groups of places.
+pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Vec<Fragment>]) -> Vec<Raw> {
+    groups
+        .par_iter()
+        .with_max_len(256)
+        .map_init(LastUses::default, |uses, places| {
+            let classes = judge(documents, settings, places, uses);
+            let key = if classes.is_empty() { 0 } else { key(documents, places) };
+            classes.into_iter().map(move |class| Raw { key, class })
+        })
+        .flatten_iter()
+        .collect()
+}
+
+/// All groups of places with one structure or one text, each in document order.
+pub fn groups(documents: &[Arc<Document>], ranges: &[Vec<Range<u32>>], settings: &Settings) -> Vec<Vec<Fragment>> {
+    let mut families: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for (i, document) in documents.iter().enumerate() {
+        families.entry(document.language.family).or_default().push(i as u32);
+    }
+    families.values().flat_map(|members| groups_of_family(documents, members, ranges, settings)).collect()
+}
+
+fn groups_of_family(
+    documents: &[Arc<Document>],
+    members: &[u32],
+    ranges: &[Vec<Range<u32>>],
+    settings: &Settings,
+) -> Vec<Vec<Fragment>> {
+    let floor = settings.floor();
+    let imports = settings.zones.contains(&Zone::Imports);
+    let parts: Vec<runs::Letters> = members
+        .par_iter()
+        .map_init(LastUses::default, |uses, &i| {
+            runs::letters(&documents[i as usize], i, &ranges[i as usize], floor, imports, uses)
+        })
+        .collect();
+    let mut letters: Vec<Letter> = Vec::with_capacity(parts.iter().map(|part| part.letters.len()).sum());
+    let mut pieces = Vec::new();
+    for part in parts {
+        letters.extend(part.letters);
+        pieces.extend(part.pieces);
+    }
+    let mut groups: Vec<Vec<Fragment>> = runs::repeats(&letters, By::Structure, floor);
+    groups.extend(runs::repeats(&letters, By::Text, floor));
+    drop(letters);
+    groups.extend(runs::same(pieces));
+    groups.par_sort_unstable();
+    groups.dedup();
+    groups
+}
+
+/// From raw classes to those that are shown, worst first.
+pub fn settle(raw: Vec<Class>, settings: &Settings) -> Vec<Class> {
+    let mut classes = if settings.nested { drop_repeated(raw) } else { drop_nested(raw) };
+    classes.sort_by(|a, b| {
+        b.weight().cmp(&a.weight()).then_with(|| a.copies.cmp(&b.copies)).then_with(|| a.id.cmp(&b.id))
+    });
+    classes
+}

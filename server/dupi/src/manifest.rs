@@ -21,6 +21,7 @@
 //! Numbers of fixed width are little-endian; `v` is an unsigned LEB128 varint. Magic, version and the checksum at the
 //! end stand where they are in every version, so that a newer format can be told from a damaged file.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::io::{self, ErrorKind};
 
@@ -113,14 +114,15 @@ impl Manifest {
     ///
     /// Only for the process that holds the lock, and only with the manifest that is on the disk.
     pub fn collect(&self, store: &dyn Store, keep: &[String]) -> io::Result<()> {
-        let current: HashSet<&str> =
-            self.segments.iter().map(|segment| &*segment.name).chain(keep.iter().map(|name| &**name)).collect();
+        let current: HashSet<&str> = self.segments.iter().map(|segment| &*segment.name).collect();
+        let kept = |name: &str| keep.iter().any(|kept| kept == name);
         let mut result = Ok(());
         for name in store.names()? {
-            // A file of `keep` may be under way.
-            let written = name.strip_suffix(TEMPORARY).filter(|name| keep.iter().any(|kept| kept == name));
-            let ours = name.ends_with(SEGMENT) || name.ends_with(TEMPORARY);
-            if ours && written.is_none() && !current.contains(&*name) {
+            let gone = match name.strip_suffix(TEMPORARY) {
+                Some(target) => !kept(target),
+                None => name.ends_with(SEGMENT) && !current.contains(&*name),
+            };
+            if gone && !kept(&name) {
                 result = result.and(store.remove(&name));
             }
         }
@@ -160,12 +162,10 @@ fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
 
 fn decode(bytes: &[u8]) -> ReadManifest {
     let Some((version, body)) = unseal(bytes) else { return ReadManifest::Damaged };
-    if version > VERSION {
-        return ReadManifest::Newer(version);
-    }
-    match manifest(&mut Reader(body)) {
-        Some(manifest) if version == VERSION => ReadManifest::Current(manifest),
-        _ => ReadManifest::Damaged,
+    match version.cmp(&VERSION) {
+        Ordering::Less => ReadManifest::Damaged,
+        Ordering::Equal => manifest(&mut Reader(body)).map_or(ReadManifest::Damaged, ReadManifest::Current),
+        Ordering::Greater => ReadManifest::Newer(version),
     }
 }
 
@@ -485,6 +485,42 @@ mod tests {
             }
         }
         assert!(seen[1] > 20 && seen[2] > 20, "{seen:?}");
+    }
+
+    /// Folder and operation, for the process that is to be killed.
+    const KILL: [&str; 2] = ["DUPI_KILL_FOLDER", "DUPI_KILL_AT"];
+
+    #[test]
+    #[ignore = "ends its process: run by the next test, in one of its own"]
+    fn commit_and_be_killed() {
+        let [Ok(folder), Ok(at)] = KILL.map(std::env::var) else { return };
+        let at = at.parse().unwrap();
+        let store = Faulty::new(Arc::new(Folder::create(folder).unwrap()), Fault::Kill { at }, at);
+        let _lock = store.inner().lock().unwrap().expect("free");
+        commit(&store, 2).unwrap();
+    }
+
+    #[test]
+    fn a_killed_process_leaves_the_old_or_the_new_and_no_lock() {
+        let temporary = tempfile::tempdir().unwrap();
+        let mut seen = [0; 4];
+        for at in 0.. {
+            let path = temporary.path().join(at.to_string());
+            let folder = Folder::create(&path).unwrap();
+            commit(&folder, 1).unwrap();
+            let child = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "manifest::tests::commit_and_be_killed", "--ignored"])
+                .envs([(KILL[0], path.into_os_string()), (KILL[1], at.to_string().into())])
+                .output()
+                .unwrap();
+            let _lock = folder.lock().unwrap().expect("the dead hold no lock");
+            let manifest = sound(&folder).unwrap_or_else(|| panic!("killed at {at}"));
+            seen[manifest.generation as usize] += 1;
+            if child.status.success() {
+                break;
+            }
+        }
+        assert!(seen[1] >= 3 && seen[2] >= 3, "{seen:?}");
     }
 
     #[test]

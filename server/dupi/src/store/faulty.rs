@@ -78,6 +78,11 @@ impl Faulty {
         state.n_bytes = 0;
     }
 
+    /// The store that does not fail: what a process finds that starts after the crash.
+    pub fn inner(&self) -> &Arc<dyn Store> {
+        &self.inner
+    }
+
     /// How many operations there were.
     pub fn operations(&self) -> u64 {
         self.state().n_operations

@@ -44,7 +44,8 @@ pub struct Clones {
 /// Or nothing, if a document of the library cannot be read.
 pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Settings) -> Option<Clones> {
     let query = Query::new(document, settings);
-    let mut documents: Vec<Arc<Document>> = decode(&query.partners(library), library)?;
+    let partners = decode(&query.partners(library), library)?;
+    let mut documents: Vec<Arc<Document>> = partners.into_iter().map(|(_, document)| document).collect();
     let at = documents.partition_point(|other| other.shown < document.shown);
     documents.insert(at, document.clone());
     let ranges = ranges(&documents, &query.blots(), &query.blotting);
@@ -56,16 +57,17 @@ pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Se
     Some(Clones { classes: settle(touching, settings), documents })
 }
 
-/// Documents of a library, in the order of their paths.
-pub fn decode(numbers: &[u32], library: &impl Library) -> Option<Vec<Arc<Document>>> {
-    let mut documents: Vec<Arc<Document>> =
-        numbers.par_iter().with_min_len(4).map(|&number| library.document(number)).collect::<Option<_>>()?;
-    documents.sort_by(|a, b| a.shown.cmp(&b.shown));
+/// Documents of a library with their numbers, in the order of their paths.
+pub fn decode(numbers: &[u32], library: &impl Library) -> Option<Vec<(u32, Arc<Document>)>> {
+    let read = |&number: &u32| library.document(number).map(|document| (number, document));
+    let mut documents: Vec<(u32, Arc<Document>)> =
+        numbers.par_iter().with_min_len(4).map(read).collect::<Option<_>>()?;
+    documents.sort_by(|a, b| a.1.shown.cmp(&b.1.shown));
     Some(documents)
 }
 
 /// For each document, where something can stand that has one of the sorted `blots`.
-fn ranges(documents: &[Arc<Document>], blots: &[u64], blotting: &Blotting) -> Vec<Vec<Range<u32>>> {
+pub fn ranges(documents: &[Arc<Document>], blots: &[u64], blotting: &Blotting) -> Vec<Vec<Range<u32>>> {
     documents
         .par_iter()
         .with_min_len(8)
@@ -106,6 +108,8 @@ pub struct Query<'a> {
     entries: Vec<Entry>,
     /// Entries before each that are not plain.
     n_telling: Vec<u32>,
+    /// For each entry, the first and the last of the plain ones around it that stand in a row with it.
+    beside: Vec<(u32, u32)>,
     stretches: Vec<Vec<Unit>>,
 }
 
@@ -161,7 +165,18 @@ impl Query<'_> {
             n += u32::from(!entry.plain);
         }
         n_telling.push(n);
-        Query { document, blotting, settings, entries, n_telling, stretches: lists }
+        let mut beside: Vec<(u32, u32)> = (0..entries.len() as u32).map(|i| (i, i)).collect();
+        for i in 1..entries.len() {
+            if entries[i - 1].plain {
+                beside[i].0 = beside[i - 1].0;
+            }
+        }
+        for i in (1..entries.len()).rev() {
+            if entries[i].plain {
+                beside[i - 1].1 = beside[i].1;
+            }
+        }
+        Query { document, blotting, settings, entries, n_telling, beside, stretches: lists }
     }
 
     /// All blots, sorted.
@@ -174,7 +189,8 @@ impl Query<'_> {
 
     /// The numbers of the documents that can hold a copy of something in this one, ascending.
     pub fn partners(&self, library: &impl Library) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.entries.len() as u32).filter(|&i| self.entries[i as usize].eligible).collect();
+        let mut order: Vec<u32> =
+            (0..self.entries.len() as u32).filter(|&i| self.entries[i as usize].eligible).collect();
         order.sort_by_key(|&i| (self.entries[i as usize].blot, i));
         // (document, entry): the entries that each document shares.
         let mut hits: Vec<(u32, u32)> = Vec::new();
@@ -198,14 +214,8 @@ impl Query<'_> {
     fn may_share(&self, hits: &[(u32, u32)], judged: &mut HashMap<(u32, u32), bool>) -> bool {
         // Shared entries with nothing but plain ones between them are one chain.
         hits.chunk_by(|a, b| self.n_telling[a.1 as usize + 1] == self.n_telling[b.1 as usize]).any(|chain| {
-            let (mut first, mut last) = (chain[0].1 as usize, chain[chain.len() - 1].1 as usize);
-            while first > 0 && self.entries[first - 1].plain {
-                first -= 1;
-            }
-            while self.entries.get(last + 1).is_some_and(|entry| entry.plain) {
-                last += 1;
-            }
-            let (start, end) = (self.entries[first].start, self.entries[last].end);
+            let (first, last) = (self.beside[chain[0].1 as usize].0, self.beside[chain[chain.len() - 1].1 as usize].1);
+            let (start, end) = (self.entries[first as usize].start, self.entries[last as usize].end);
             *judged.entry((start, end)).or_insert_with(|| self.may_hold_copy(start, end))
         })
     }
@@ -220,7 +230,8 @@ impl Query<'_> {
                 return false;
             }
             let units = &stretch[from..to];
-            units.len() > MAX_UNITS || (0..units.len()).any(|a| (a..units.len()).any(|b| self.may_show(units[a].start, units[b].end)))
+            units.len() > MAX_UNITS
+                || (0..units.len()).any(|a| (a..units.len()).any(|b| self.may_show(units[a].start, units[b].end)))
         })
     }
 
@@ -231,5 +242,63 @@ impl Query<'_> {
         let table = is_table(&self.document.codes[start as usize..end as usize]);
         let zone = content(self.document, &Fragment { document: 0, start, end }, table);
         zone.is_none_or(|zone| self.settings.zones.contains(&zone))
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::search::classes;
+    use crate::search::tests::{documents, named, programs, settings};
+
+    /// Documents in memory, some of them hidden.
+    pub struct Shelf {
+        pub documents: Vec<Arc<Document>>,
+        posts: HashMap<u64, BTreeSet<u32>>,
+    }
+
+    impl Shelf {
+        pub fn new(documents: Vec<Arc<Document>>, settings: &Settings) -> Shelf {
+            let mut posts: HashMap<u64, BTreeSet<u32>> = HashMap::new();
+            for (i, document) in documents.iter().enumerate() {
+                kept(document, &Blotting::of(settings), &mut Vec::new(), |_, blot| {
+                    posts.entry(blot).or_default().insert(i as u32);
+                });
+            }
+            Shelf { documents, posts }
+        }
+    }
+
+    impl Library for Shelf {
+        fn holders(&self, blot: u64, numbers: &mut Vec<u32>) {
+            numbers.extend(self.posts.get(&blot).into_iter().flatten());
+        }
+
+        fn document(&self, number: u32) -> Option<Arc<Document>> {
+            self.documents.get(number as usize).cloned()
+        }
+    }
+
+    proptest! {
+        #![proptest_config(crate::cases(256))]
+
+        #[test]
+        fn the_classes_of_a_document_are_those_of_the_workspace_that_touch_it(programs in programs(), nested: bool) {
+            let settings = Settings { nested, ..settings() };
+            let documents = documents(&programs, &settings);
+            let all = classes(&documents, &settings);
+            for (i, document) in documents.iter().enumerate() {
+                let mut others = documents.clone();
+                others.remove(i);
+                let clones = clones_of(document, &Shelf::new(others, &settings), &settings).expect("all can be read");
+                let touching: Vec<Class> =
+                    all.iter().filter(|class| class.copies.iter().any(|copy| copy.document == i as u32)).cloned().collect();
+                prop_assert_eq!(named(&clones.documents, &clones.classes), named(&documents, &touching), "{:?}", programs);
+            }
+        }
     }
 }

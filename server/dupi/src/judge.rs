@@ -109,7 +109,13 @@ struct Bar {
 }
 
 impl Bar {
-    fn new(documents: &[Arc<Document>], fragment: &Fragment, table: bool, settings: &Settings, uses: &mut LastUses) -> Bar {
+    fn new(
+        documents: &[Arc<Document>],
+        fragment: &Fragment,
+        table: bool,
+        settings: &Settings,
+        uses: &mut LastUses,
+    ) -> Bar {
         let document = &documents[fragment.document as usize];
         let whole = holds_definition(document, fragment, settings.min_tokens);
         let asked = settings.min_similarity;

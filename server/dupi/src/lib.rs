@@ -3,7 +3,9 @@
 //! Data goes one way: files → text → tokens → blots → clones. No terminal, no protocol.
 //! `ARCHITECTURE.md` beside this crate says which room answers which question.
 
+mod answer;
 pub mod blots;
+mod bytes;
 mod candidates;
 pub mod class;
 pub mod clones;

@@ -27,6 +27,7 @@ use std::io::{self, ErrorKind};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::bytes::{Reader, put};
 use crate::store::{Store, TEMPORARY};
 
 /// 1: first.
@@ -135,17 +136,17 @@ impl Manifest {
         to.extend(VERSION.to_le_bytes());
         to.extend(self.generation.to_le_bytes());
         to.extend(self.profile.to_le_bytes());
-        put_varint(&mut to, self.segments.len() as u64);
+        put(&mut to, self.segments.len() as u64);
         for segment in &self.segments {
-            put_varint(&mut to, segment.name.len() as u64);
+            put(&mut to, segment.name.len() as u64);
             to.extend(segment.name.as_bytes());
             to.extend(segment.bytes.to_le_bytes());
             to.extend(segment.checksum.to_le_bytes());
-            put_varint(&mut to, u64::from(segment.n_documents));
-            put_varint(&mut to, segment.deleted.len() as u64);
+            put(&mut to, u64::from(segment.n_documents));
+            put(&mut to, segment.deleted.len() as u64);
             let mut next = 0;
             for &ordinal in &segment.deleted {
-                put_varint(&mut to, u64::from(ordinal).wrapping_sub(next));
+                put(&mut to, u64::from(ordinal).wrapping_sub(next));
                 next = u64::from(ordinal) + 1;
             }
         }
@@ -164,7 +165,7 @@ fn decode(bytes: &[u8]) -> ReadManifest {
     let Some((version, body)) = unseal(bytes) else { return ReadManifest::Damaged };
     match version.cmp(&VERSION) {
         Ordering::Less => ReadManifest::Damaged,
-        Ordering::Equal => manifest(&mut Reader(body)).map_or(ReadManifest::Damaged, ReadManifest::Current),
+        Ordering::Equal => manifest(&mut Reader::new(body)).map_or(ReadManifest::Damaged, ReadManifest::Current),
         Ordering::Greater => ReadManifest::Newer(version),
     }
 }
@@ -191,7 +192,7 @@ fn manifest(from: &mut Reader<'_>) -> Option<Manifest> {
     }
     let names: HashSet<&str> = segments.iter().map(|segment| &*segment.name).collect();
     let distinct = names.len() == segments.len();
-    (distinct && from.0.is_empty()).then_some(Manifest { generation, profile, segments })
+    (distinct && from.is_empty()).then_some(Manifest { generation, profile, segments })
 }
 
 fn segment(from: &mut Reader<'_>) -> Option<SegmentEntry> {
@@ -205,64 +206,16 @@ fn segment(from: &mut Reader<'_>) -> Option<SegmentEntry> {
     }
     let bytes = from.u64()?;
     let checksum = from.u64()?;
-    let n_documents = u32::try_from(from.varint()?).ok()?;
+    let n_documents = u32::try_from(from.number()?).ok()?;
     let n_deleted = from.count(1)?;
     let mut deleted = Vec::with_capacity(n_deleted);
     let mut next = 0u64;
     for _ in 0..n_deleted {
-        let ordinal = next.checked_add(from.varint()?).filter(|&ordinal| ordinal < u64::from(n_documents))?;
+        let ordinal = next.checked_add(from.number()?).filter(|&ordinal| ordinal < u64::from(n_documents))?;
         deleted.push(ordinal as u32);
         next = ordinal + 1;
     }
     Some(SegmentEntry { name: name.to_owned(), bytes, checksum, n_documents, deleted })
-}
-
-fn put_varint(to: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        to.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    to.push(value as u8);
-}
-
-/// What is left to read.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(n)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        let (taken, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u64::from_le_bytes(*taken))
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let mut value = 0;
-        for shift in (0..u64::BITS).step_by(7) {
-            let (&byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            let bits = u64::from(byte & 0x7f);
-            if bits << shift >> shift != bits {
-                return None;
-            }
-            value |= bits << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    /// A number of things of at least `size` bytes each, for all of which there is room.
-    fn count(&mut self, size: usize) -> Option<usize> {
-        let count = usize::try_from(self.varint()?).ok()?;
-        (count <= self.0.len() / size).then_some(count)
-    }
 }
 
 #[cfg(test)]
@@ -276,7 +229,7 @@ mod tests {
     use crate::store::faulty::{Fault, Faulty};
     use crate::store::{Folder, Memory};
 
-    fn put(store: &dyn Store, name: &str, content: &[u8]) -> io::Result<()> {
+    fn put_file(store: &dyn Store, name: &str, content: &[u8]) -> io::Result<()> {
         store.write(name, &mut |to: &mut dyn Write| to.write_all(content))
     }
 
@@ -378,7 +331,7 @@ mod tests {
     fn counts_beyond_the_file_allocate_nothing() {
         for count in [1, 1 << 20, u64::MAX] {
             let mut bytes = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 16]].concat();
-            put_varint(&mut bytes, count);
+            put(&mut bytes, count);
             assert_eq!(decode(&seal(bytes)), ReadManifest::Damaged);
         }
     }
@@ -421,7 +374,7 @@ mod tests {
             "tmp",
         ];
         for name in all {
-            put(&store, name, b"").unwrap();
+            put_file(&store, name, b"").unwrap();
         }
         sample().collect(&store, &["kept.seg".to_owned(), "under-way.seg".to_owned()]).unwrap();
         let mut left = all.to_vec();
@@ -434,7 +387,7 @@ mod tests {
     fn commit(store: &dyn Store, generation: u64) -> io::Result<()> {
         let names = ["x", "y"].map(|letter| format!("{letter}{generation}.seg"));
         for name in &names {
-            put(store, name, name.as_bytes())?;
+            put_file(store, name, name.as_bytes())?;
         }
         let segments = names.iter().map(|name| entry(name, 5, &[3])).collect();
         let manifest = Manifest { generation, profile: 1, segments };

@@ -142,16 +142,16 @@ pub fn classes(documents: &[Arc<Document>], settings: &Settings) -> Vec<Class> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::collections::{BTreeSet, HashMap};
 
     use dupi_grammars::token::{IDENTIFIER, Unit};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Fragment, Kind, Zone};
     use crate::blots::Blotter;
     use crate::document::tests::document;
+    use crate::{Fragment, Kind, Zone};
 
     /// A small program: statements drawn from a few shapes with a few names, so that repeats of all sorts come about.
     fn program(statements: &[(u8, u8, u8)]) -> String {
@@ -173,11 +173,11 @@ mod tests {
         text
     }
 
-    fn settings() -> Settings {
+    pub fn settings() -> Settings {
         Settings { min_tokens: 12, test_min_tokens: 12, min_lines: 1, min_similarity: 0.7, ..Settings::default() }
     }
 
-    fn documents(programs: &[Vec<(u8, u8, u8)>], settings: &Settings) -> Vec<Arc<Document>> {
+    pub fn documents(programs: &[Vec<(u8, u8, u8)>], settings: &Settings) -> Vec<Arc<Document>> {
         programs
             .iter()
             .enumerate()
@@ -188,7 +188,7 @@ mod tests {
     }
 
     /// Classes without document indices, so that they can be compared when documents come in another order.
-    fn named(documents: &[Arc<Document>], classes: &[Class]) -> BTreeSet<String> {
+    pub fn named(documents: &[Arc<Document>], classes: &[Class]) -> BTreeSet<String> {
         classes
             .iter()
             .map(|class| {
@@ -239,7 +239,7 @@ mod tests {
         a.len() + left + right > shift
     }
 
-    fn programs() -> impl Strategy<Value = Vec<Vec<(u8, u8, u8)>>> {
+    pub fn programs() -> impl Strategy<Value = Vec<Vec<(u8, u8, u8)>>> {
         // A pool of chunks that programs are put together from, so that long copies are common.
         let chunk = prop::collection::vec((0u8..5, 0u8..4, 0u8..4), 1..12);
         (prop::collection::vec(chunk, 2..6), prop::collection::vec(prop::collection::vec(0usize..6, 1..5), 1..5))

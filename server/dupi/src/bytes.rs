@@ -1,0 +1,86 @@
+//! Numbers in files: LEB128 and little-endian, read with bounds. Wrong bytes give nothing, never a panic.
+
+/// Appends a number as LEB128.
+pub fn put(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Reads numbers from the front of some bytes.
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader { bytes }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(n)?;
+        self.bytes = rest;
+        Some(taken)
+    }
+
+    pub fn u8(&mut self) -> Option<u8> {
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    pub fn u64(&mut self) -> Option<u64> {
+        self.take(8)?.try_into().ok().map(u64::from_le_bytes)
+    }
+
+    /// A LEB128 number.
+    pub fn number(&mut self) -> Option<u64> {
+        let mut number = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                return None;
+            }
+            number |= bits << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    pub fn u32(&mut self) -> Option<u32> {
+        self.number()?.try_into().ok()
+    }
+
+    /// How many things of at least `least` bytes each follow: never more than there are bytes for.
+    pub fn count(&mut self, least: usize) -> Option<usize> {
+        let n = usize::try_from(self.number()?).ok()?;
+        (n <= self.bytes.len() / least.max(1)).then_some(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(numbers in prop::collection::vec(any::<u64>(), 0..50)) {
+            let mut out = Vec::new();
+            numbers.iter().for_each(|&number| put(&mut out, number));
+            let mut reader = Reader::new(&out);
+            for number in numbers {
+                prop_assert_eq!(reader.number(), Some(number));
+            }
+            prop_assert!(reader.is_empty() && reader.number().is_none());
+        }
+    }
+}

@@ -9,6 +9,7 @@ pub mod class;
 pub mod document;
 pub mod files;
 mod fingerprint;
+pub mod freshness;
 mod judge;
 pub mod locate;
 mod nesting;

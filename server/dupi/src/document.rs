@@ -207,7 +207,7 @@ pub mod tests {
 
     /// A document of one file's text, as if it had been read from disk.
     pub fn document(shown: &str, text: &str, settings: &Settings) -> Result<Document, SkipReason> {
-        let source = Source { path: PathBuf::from(shown), shown: shown.to_owned() };
+        let source = Source::new(PathBuf::from(shown), shown.to_owned());
         let language = detect(&source.path, text.as_bytes()).expect("a name that says its language");
         Document::from_text(&source, language, text.as_bytes(), settings, &mut Scratch::default())
     }

@@ -1,18 +1,24 @@
 //! Which files of a folder are source, in an order that does not depend on the disk; and why the others are left out.
 //!
 //! A walk of our own over `ignore`'s matchers, because `ignore`'s walk does not say what it left out.
-//! Links are never followed, so there are no loops.
+//! Links are never followed, so there are no loops. Folders are read by all threads of the pool that the caller runs in.
+
+pub(crate) mod rules;
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::path::{Component, Path, PathBuf, Prefix};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rayon::Scope;
+use rayon::slice::ParallelSliceMut;
 
 use crate::Error;
 use crate::settings::Settings;
 use crate::skip::{Skip, SkipReason};
+use rules::Rules;
 
 /// Folders that hold other people's code.
 const VENDORED: [&str; 16] = [
@@ -34,47 +40,146 @@ const VENDORED: [&str; 16] = [
     ".tox",
 ];
 
-/// A source file: where it is, and how it is shown.
+/// A source file: where it is, how it is shown, and what tells that it has not changed.
 #[derive(Clone, Debug)]
 pub struct Source {
     pub path: PathBuf,
     /// Relative to the root, with `/`.
     pub shown: String,
+    pub size: u64,
+    /// When it was changed last, as in [`Stamp`].
+    pub mtime: i64,
 }
 
-/// What a walk has found.
+impl Source {
+    /// A source of which nothing is known but its name.
+    pub fn new(path: PathBuf, shown: String) -> Source {
+        let Stamp { size, mtime } = Stamp::UNKNOWN;
+        Source { path, shown, size, mtime }
+    }
+
+    pub fn stamp(&self) -> Stamp {
+        Stamp { size: self.size, mtime: self.mtime }
+    }
+}
+
+/// What the file system says of a file's content without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    pub size: u64,
+    /// When the file was changed last, in nanoseconds since 1970; 64 bits last until 2262.
+    pub mtime: i64,
+}
+
+impl Stamp {
+    /// Of a file that could not be asked. Not a time that a file can have, so it never tells that nothing changed.
+    pub const UNKNOWN: Stamp = Stamp { size: 0, mtime: i64::MIN };
+
+    pub fn of(meta: &Metadata) -> Stamp {
+        Stamp { size: meta.len(), mtime: meta.modified().map_or(Stamp::UNKNOWN.mtime, nanoseconds) }
+    }
+}
+
+/// A moment in nanoseconds since 1970; what does not fit is the nearest that does.
+pub fn nanoseconds(time: SystemTime) -> i64 {
+    const MAX: i64 = i64::MAX;
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(-MAX, |nanos| -nanos),
+    }
+}
+
+/// What a walk has found, all of it sorted.
 #[derive(Debug, Default)]
 pub struct Found {
     pub sources: Vec<Source>,
     pub skipped: Vec<Skip>,
 }
 
+impl Found {
+    fn append(&mut self, mut other: Found) {
+        self.sources.append(&mut other.sources);
+        self.skipped.append(&mut other.skipped);
+    }
+
+    fn sort(&mut self) {
+        // Threads come in any order, so of two paths that are shown alike the same one must win: the lesser.
+        self.sources.par_sort_unstable_by(|a, b| a.shown.cmp(&b.shown).then_with(|| a.path.cmp(&b.path)));
+        self.sources.dedup_by(|a, b| a.shown == b.shown);
+        self.skipped.sort_unstable();
+        self.skipped.dedup();
+    }
+}
+
 /// All sources under `paths`, each shown relative to `root`, sorted by that.
 pub fn find(root: &Path, paths: &[PathBuf], settings: &Settings) -> Result<Found, Error> {
+    walk(root, paths, None, None, settings)
+}
+
+/// What [`find`] finds at and below the paths `within`, without reading folders that are beside the way there.
+/// These must be written as `find` writes them: one of `paths`, and what stands below it.
+pub fn find_within(root: &Path, paths: &[PathBuf], within: Vec<PathBuf>, settings: &Settings) -> Result<Found, Error> {
+    walk(root, paths, Some(within), None, settings)
+}
+
+/// Tells of each folder that [`find`] reads below `root`, or at, below and on the way to `within`; of each before it is
+/// read, so that a folder that is watched from then on has no moment in which something comes unnoticed.
+pub fn enter(
+    root: &Path,
+    within: Option<Vec<PathBuf>>,
+    settings: &Settings,
+    visit: &(dyn Fn(&Path) + Sync),
+) -> Result<(), Error> {
+    walk(root, &[root.to_owned()], within, Some(visit), settings).map(drop)
+}
+
+fn walk(
+    root: &Path,
+    paths: &[PathBuf],
+    mut within: Option<Vec<PathBuf>>,
+    visit: Option<&(dyn Fn(&Path) + Sync)>,
+    settings: &Settings,
+) -> Result<Found, Error> {
+    if let Some(within) = &mut within {
+        within.sort_unstable();
+    }
     let walk = Walk {
         root,
         settings,
         include: globs(&settings.include, "include")?,
         exclude: globs(&settings.exclude, "exclude")?,
+        within,
+        visit,
+        found: Mutex::default(),
     };
-    let mut found = Found::default();
     for path in paths {
-        let meta = fs::symlink_metadata(path).map_err(|source| Error::Read { path: path.clone(), source })?;
+        let bad = |source| Error::Read { path: path.clone(), source };
         // A path that was named is read even if it is a link; links below it are not followed.
-        let is_dir = if meta.is_symlink() { path.is_dir() } else { meta.is_dir() };
-        if is_dir {
-            fs::read_dir(path).map_err(|source| Error::Read { path: path.clone(), source })?;
-            let ignores = if settings.gitignore { parents(path) } else { Vec::new() };
-            walk.folder(path.clone(), ignores, &mut found);
-        } else {
-            let meta = fs::metadata(path).map_err(|source| Error::Read { path: path.clone(), source })?;
-            walk.file(path.clone(), &meta.file_type(), &mut found);
+        let meta = fs::metadata(path).map_err(bad)?;
+        let whole = walk.is_wanted(path);
+        if meta.is_dir() {
+            fs::read_dir(path).map_err(bad)?;
+            let absolute = path.canonicalize().unwrap_or_else(|_| path.clone());
+            let folder = Folder {
+                shown: show(walk.relative(path)),
+                rules: if settings.gitignore { Rules::above(path) } else { Rules::default() },
+                checkout: rules::in_checkout(&absolute),
+                path: path.clone(),
+                absolute,
+                whole,
+            };
+            rayon::scope(|scope| walk.folder(folder, scope));
+        } else if whole {
+            let name = path.file_name().unwrap_or(path.as_os_str());
+            let mut found = Found::default();
+            if may_be_source(name) {
+                walk.file(path.clone(), show(walk.relative(path)), &meta.file_type(), || Some(meta), &mut found);
+            }
+            walk.keep(found);
         }
     }
-    found.sources.sort_by(|a, b| a.shown.cmp(&b.shown));
-    found.sources.dedup_by(|a, b| a.shown == b.shown);
-    found.skipped.sort();
-    found.skipped.dedup();
+    let mut found = walk.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort();
     Ok(found)
 }
 
@@ -97,139 +202,150 @@ fn globs(patterns: &[String], key: &'static str) -> Result<Option<GlobSet>, Erro
     builder.build().map(Some).map_err(|source| Error::Glob { key, pattern: patterns.join(", "), source })
 }
 
-/// The ignore files above a folder, up to the root of its git checkout.
-fn parents(folder: &Path) -> Vec<Gitignore> {
-    let Ok(folder) = folder.canonicalize() else { return Vec::new() };
-    let mut ignores = Vec::new();
-    let Some(top) = folder.ancestors().find(|dir| dir.join(".git").exists()) else { return Vec::new() };
-    let exclude = top.join(".git/info/exclude");
-    if exclude.is_file() {
-        let mut builder = GitignoreBuilder::new(top);
-        builder.add(exclude);
-        ignores.extend(builder.build().ok());
-    }
-    if folder != top {
-        let mut between: Vec<&Path> = folder.ancestors().skip(1).take_while(|dir| dir.starts_with(top)).collect();
-        between.reverse();
-        ignores.extend(between.into_iter().filter_map(|dir| ignore_files(dir, true)));
-    }
-    ignores
-}
-
-/// The ignore files that stand in a folder.
-///
-/// In a git checkout they mean what they mean to git. Elsewhere (an unpacked archive) a line that ignores everything is
-/// passed over: it says what a repository tracks, and taken literally it would leave nothing to check.
-fn ignore_files(folder: &Path, checkout: bool) -> Option<Gitignore> {
-    let mut builder = GitignoreBuilder::new(folder);
-    let mut any = false;
-    for name in [".gitignore", ".ignore"] {
-        let file = folder.join(name);
-        let Ok(text) = fs::read_to_string(&file) else { continue };
-        any = true;
-        for line in text.lines().filter(|line| checkout || !matches!(line.trim(), "*" | "/*" | "**" | "/**")) {
-            // A line that is no pattern ignores nothing, as with git.
-            let _ = builder.add_line(Some(file.clone()), line);
-        }
-    }
-    if any { builder.build().ok() } else { None }
-}
-
-/// Does a folder lie in a git checkout?
-fn in_checkout(folder: &Path) -> bool {
-    folder.canonicalize().is_ok_and(|folder| folder.ancestors().any(|dir| dir.join(".git").exists()))
-}
-
 struct Walk<'a> {
     root: &'a Path,
     settings: &'a Settings,
     include: Option<GlobSet>,
     exclude: Option<GlobSet>,
+    /// Sorted; if given, nothing but what stands at or below these paths is wanted.
+    within: Option<Vec<PathBuf>>,
+    /// If given, folders are what the walk is for, and files are passed by.
+    visit: Option<&'a (dyn Fn(&Path) + Sync)>,
+    found: Mutex<Found>,
 }
 
-/// A folder still to be read: the ignore files above it are `ignores[..n_ignores]` of the walk's stack.
-struct Open {
+/// A folder still to be read.
+struct Folder {
     path: PathBuf,
-    n_ignores: usize,
+    /// The same without links: ignore files speak of such paths.
+    absolute: PathBuf,
+    shown: String,
+    rules: Rules,
+    checkout: bool,
+    /// Whether all of it is wanted.
+    whole: bool,
 }
 
 impl Walk<'_> {
-    fn folder(&self, path: PathBuf, mut ignores: Vec<Gitignore>, found: &mut Found) {
-        let checkout = in_checkout(&path);
-        // Depth first, so that the ignore files that hold for a folder are a prefix of one stack.
-        let mut open = vec![Open { path, n_ignores: ignores.len() }];
-        while let Some(Open { path, n_ignores }) = open.pop() {
-            let Ok(entries) = fs::read_dir(&path) else {
-                self.skip(&path, SkipReason::Unreadable, found);
+    fn folder<'scope>(&'scope self, folder: Folder, scope: &Scope<'scope>) {
+        let mut found = Found::default();
+        if let Some(visit) = self.visit {
+            visit(&folder.path);
+        }
+        match fs::read_dir(&folder.path) {
+            Ok(entries) => self.entries(&folder, entries.flatten().collect(), scope, &mut found),
+            Err(_) => self.skip(&folder.path, folder.shown.clone(), SkipReason::Unreadable, &mut found),
+        }
+        self.keep(found);
+    }
+
+    fn entries<'scope>(
+        &'scope self,
+        folder: &Folder,
+        entries: Vec<fs::DirEntry>,
+        scope: &Scope<'scope>,
+        found: &mut Found,
+    ) {
+        let mut rules = folder.rules.clone();
+        let names_rules = |entry: &fs::DirEntry| rules::IGNORE_FILES.iter().any(|name| entry.file_name() == *name);
+        if self.settings.gitignore && entries.iter().any(names_rules) {
+            rules = rules.with_files_of(&folder.absolute, folder.checkout);
+        }
+        for entry in entries {
+            let Ok(kind) = entry.file_type() else { continue };
+            let (name, is_dir) = (entry.file_name(), kind.is_dir());
+            if !is_dir && (self.visit.is_some() || !may_be_source(&name)) {
                 continue;
-            };
-            ignores.truncate(n_ignores);
-            let entries: Vec<fs::DirEntry> = entries.flatten().collect();
-            let named = |name: &str| entries.iter().any(|entry| entry.file_name() == name);
-            if self.settings.gitignore && (named(".gitignore") || named(".ignore")) {
-                ignores.extend(path.canonicalize().ok().and_then(|path| ignore_files(&path, checkout)));
             }
-            let absolute = if ignores.is_empty() { None } else { path.canonicalize().ok() };
-            for entry in entries {
-                let Ok(kind) = entry.file_type() else { continue };
-                let path = entry.path();
-                let is_dir = kind.is_dir();
-                let name = entry.file_name();
-                if let Some(absolute) = &absolute
-                    && is_ignored(&ignores, &absolute.join(&name), is_dir)
-                {
-                    if is_dir || is_source(&path) {
-                        self.skip(&path, SkipReason::Ignored, found);
-                    }
-                } else if is_dir {
-                    let hidden = name.as_encoded_bytes().starts_with(b".");
-                    let vendored = name.to_str().is_some_and(|name| VENDORED.contains(&name));
-                    if vendored && self.settings.skip_vendored {
-                        self.skip(&path, SkipReason::Vendored, found);
-                    } else if self.exclude.as_ref().is_some_and(|set| set.is_match(self.relative(&path))) {
-                        self.skip(&path, SkipReason::Excluded, found);
-                    } else if hidden && (self.settings.skip_hidden || is_history(&name)) {
-                        if !is_history(&name) {
-                            self.skip(&path, SkipReason::Hidden, found);
-                        }
-                    } else {
-                        open.push(Open { path, n_ignores: ignores.len() });
-                    }
-                } else {
-                    self.file(path, &kind, found);
+            let path = entry.path();
+            let whole = folder.whole || self.is_wanted(&path);
+            let on_the_way = is_dir && self.is_on_the_way(&path);
+            if !whole && !on_the_way {
+                continue;
+            }
+            let shown = below(&folder.shown, &name);
+            if !rules.is_empty() && rules.ignore(&folder.absolute.join(&name), is_dir) {
+                if is_dir || is_source(&name) {
+                    self.skip(&path, shown, SkipReason::Ignored, found);
                 }
+            } else if !is_dir {
+                self.file(path, shown, &kind, || entry.metadata().ok(), found);
+            } else if let Some(reason) = self.leave_out(&name, &path) {
+                if !is_history(&name) || reason != SkipReason::Hidden {
+                    self.skip(&path, shown, reason, found);
+                }
+            } else {
+                let absolute = folder.absolute.join(&name);
+                let below = Folder { path, absolute, shown, rules: rules.clone(), checkout: folder.checkout, whole };
+                scope.spawn(move |scope| self.folder(below, scope));
             }
         }
     }
 
-    fn file(&self, path: PathBuf, kind: &fs::FileType, found: &mut Found) {
-        if !is_source(&path) && !may_have_shebang(&path) {
-            return;
-        }
-        let relative = self.relative(&path);
-        if kind.is_symlink() {
-            self.skip(&path, SkipReason::Symlink, found);
-        } else if !kind.is_file() {
-            self.skip(&path, SkipReason::Special, found);
-        } else if self.include.as_ref().is_some_and(|set| !set.is_match(&relative))
-            || self.exclude.as_ref().is_some_and(|set| set.is_match(&relative))
-        {
-            self.skip(&path, SkipReason::Excluded, found);
+    /// Why a folder is not entered, but for ignore files.
+    fn leave_out(&self, name: &OsStr, path: &Path) -> Option<SkipReason> {
+        if self.settings.skip_vendored && name.to_str().is_some_and(|name| VENDORED.contains(&name)) {
+            Some(SkipReason::Vendored)
+        } else if self.exclude.as_ref().is_some_and(|set| set.is_match(self.relative(path))) {
+            Some(SkipReason::Excluded)
+        } else if is_history(name) || self.settings.skip_hidden && name.as_encoded_bytes().starts_with(b".") {
+            Some(SkipReason::Hidden)
         } else {
-            let shown = show(&relative);
-            found.sources.push(Source { path, shown });
+            None
         }
     }
 
-    fn relative(&self, path: &Path) -> PathBuf {
-        path.strip_prefix(self.root).map_or_else(|_| path.to_owned(), Path::to_owned)
+    /// A file that may be a source by its name.
+    fn file(
+        &self,
+        path: PathBuf,
+        shown: String,
+        kind: &fs::FileType,
+        meta: impl FnOnce() -> Option<Metadata>,
+        found: &mut Found,
+    ) {
+        if kind.is_symlink() {
+            self.skip(&path, shown, SkipReason::Symlink, found);
+        } else if !kind.is_file() {
+            self.skip(&path, shown, SkipReason::Special, found);
+        } else if self.include.as_ref().is_some_and(|set| !set.is_match(self.relative(&path)))
+            || self.exclude.as_ref().is_some_and(|set| set.is_match(self.relative(&path)))
+        {
+            self.skip(&path, shown, SkipReason::Excluded, found);
+        } else {
+            // A file that has gone since is found unreadable when it is read.
+            let Stamp { size, mtime } = meta().as_ref().map_or(Stamp::UNKNOWN, Stamp::of);
+            found.sources.push(Source { path, shown, size, mtime });
+        }
     }
 
-    fn skip(&self, path: &Path, reason: SkipReason, found: &mut Found) {
-        if !is_source(path) && reason != SkipReason::Unreadable && !path.is_dir() {
-            return; // not known to be source: nobody misses it
-        }
-        found.skipped.push(Skip { path: show(&self.relative(path)), reason });
+    fn relative<'p>(&self, path: &'p Path) -> &'p Path {
+        path.strip_prefix(self.root).unwrap_or(path)
+    }
+
+    fn skip(&self, path: &Path, shown: String, reason: SkipReason, found: &mut Found) {
+        let known = path.file_name().is_some_and(is_source);
+        if known || reason == SkipReason::Unreadable || path.is_dir() {
+            found.skipped.push(Skip { path: shown, reason });
+        } // else not known to be source: nobody misses it
+    }
+
+    /// Takes over what one folder holds: one lock a folder is nothing beside reading it.
+    fn keep(&self, found: Found) {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).append(found);
+    }
+
+    /// Is this path among those that are asked for?
+    fn is_wanted(&self, path: &Path) -> bool {
+        self.within.as_ref().is_none_or(|within| within.binary_search_by(|wanted| wanted.as_path().cmp(path)).is_ok())
+    }
+
+    /// Is something below this folder asked for? Paths sort by component, so what is below follows it directly.
+    fn is_on_the_way(&self, folder: &Path) -> bool {
+        self.within.as_ref().is_none_or(|within| {
+            let next = within.partition_point(|wanted| wanted.as_path() < folder);
+            within.get(next).is_some_and(|wanted| wanted.starts_with(folder))
+        })
     }
 }
 
@@ -238,23 +354,28 @@ fn is_history(name: &OsStr) -> bool {
     [".git", ".hg", ".svn", ".jj"].iter().any(|history| name == *history)
 }
 
-fn is_ignored(ignores: &[Gitignore], path: &Path, is_dir: bool) -> bool {
-    for ignore in ignores.iter().rev() {
-        let matched = ignore.matched(path, is_dir);
-        if !matched.is_none() {
-            return matched.is_ignore();
-        }
-    }
-    false
+fn is_source(name: &OsStr) -> bool {
+    dupi_grammars::by_path(Path::new(name)).is_some()
 }
 
-fn is_source(path: &Path) -> bool {
-    dupi_grammars::by_path(path).is_some()
+/// May a file of that name be a source, or a script that says so only in its first line?
+pub fn may_be_source(name: &OsStr) -> bool {
+    may_have_shebang(Path::new(name)) || is_source(name)
 }
 
 /// Files without an extension may be scripts.
 fn may_have_shebang(path: &Path) -> bool {
     path.extension().is_none() && !path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
+/// How an entry of a folder is shown, as [`show`] shows its whole path.
+fn below(folder: &str, name: &OsStr) -> String {
+    let name = name.to_string_lossy();
+    match folder {
+        "." => name.into_owned(),
+        _ if folder.ends_with('/') => format!("{folder}{name}"),
+        _ => format!("{folder}/{name}"),
+    }
 }
 
 /// A path as it is shown: with `/`, and what is not UTF-8 replaced.
@@ -283,4 +404,147 @@ pub fn show(path: &Path) -> String {
         shown.push_str(&component.as_os_str().to_string_lossy());
     }
     if shown.is_empty() { ".".to_owned() } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().expect("a folder")).expect("created");
+        fs::write(path, text).expect("written");
+    }
+
+    fn found(root: &Path) -> Found {
+        find(root, &[root.to_owned()], &Settings::default()).expect("a walk")
+    }
+
+    fn sources(found: &Found) -> Vec<&str> {
+        found.sources.iter().map(|source| source.shown.as_str()).collect()
+    }
+
+    fn skips(found: &Found) -> Vec<(&str, SkipReason)> {
+        found.skipped.iter().map(|skip| (skip.path.as_str(), skip.reason)).collect()
+    }
+
+    /// A tree with something of everything.
+    fn tree() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("a folder");
+        for file in
+            ["a.go", "script", "b/c.go", "b/d/e.go", "b/d/f.go", "b/gen/g.go", "vendor/h.go", ".i/j.go", "k.txt"]
+        {
+            write(&dir.path().join(file), "package a\n");
+        }
+        write(&dir.path().join(".git/info/exclude"), "nothing.go\n");
+        write(&dir.path().join("b/.gitignore"), "gen\n*.go\n!c.go\n");
+        write(&dir.path().join("b/d/.ignore"), "!f.go\n");
+        dir
+    }
+
+    #[test]
+    fn ignore_files_hold_for_the_folders_below() {
+        let tree = tree();
+        let found = found(tree.path());
+        assert_eq!(sources(&found), ["a.go", "b/c.go", "b/d/f.go", "script"]);
+        let reasons = [
+            (".i", SkipReason::Hidden),
+            ("b/d/e.go", SkipReason::Ignored),
+            ("b/gen", SkipReason::Ignored),
+            ("vendor", SkipReason::Vendored),
+        ];
+        assert_eq!(skips(&found), reasons);
+        let folders = Mutex::new(Vec::new());
+        let visit = |folder: &Path| folders.lock().expect("a lock").push(folder.to_owned());
+        enter(tree.path(), None, &Settings::default(), &visit).expect("a walk");
+        let mut folders = folders.into_inner().expect("a lock");
+        folders.sort();
+        assert_eq!(folders, ["", "b", "b/d"].map(|folder| tree.path().join(folder)));
+        let inner = find(tree.path(), &[tree.path().join("b/d")], &Settings::default()).expect("a walk");
+        assert_eq!(sources(&inner), ["b/d/f.go"], "and for a folder that is walked alone");
+    }
+
+    #[test]
+    fn a_source_carries_its_size_and_time() {
+        let tree = tree();
+        for source in found(tree.path()).sources {
+            assert_eq!(source.stamp(), Stamp::of(&fs::metadata(&source.path).expect("there")));
+            assert_eq!(source.size, 10);
+        }
+        assert_eq!(nanoseconds(SystemTime::UNIX_EPOCH), 0);
+        assert_eq!(nanoseconds(SystemTime::UNIX_EPOCH - std::time::Duration::from_nanos(3)), -3);
+    }
+
+    #[test]
+    fn a_walk_within_some_paths_finds_what_a_walk_of_all_finds_there() {
+        let tree = tree();
+        let (root, settings) = (tree.path(), Settings::default());
+        let all = found(root);
+        let paths =
+            ["", "a.go", "b", "b/d", "b/d/f.go", "b/d/e.go", "b/gen", "b/gen/g.go", "vendor/h.go", "no", "b/d/no"];
+        for first in paths {
+            for second in paths {
+                let within = vec![root.join(first), root.join(second)];
+                let is_within = |path: &Path| within.iter().any(|wanted| path.starts_with(wanted));
+                let part = find_within(root, &[root.to_owned()], within.clone(), &settings).expect("a walk");
+                let expected = all.sources.iter().filter(|source| is_within(&source.path));
+                assert_eq!(sources(&part), expected.map(|source| source.shown.as_str()).collect::<Vec<_>>());
+                let reasons = |found: &Found| -> Vec<Skip> {
+                    found.skipped.iter().filter(|skip| is_within(&root.join(&skip.path))).cloned().collect()
+                };
+                assert_eq!(reasons(&part), reasons(&all), "{within:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_nothing() {
+        let tree = tree();
+        let walk = |n_threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().expect("a pool");
+            format!("{:?}", pool.install(|| found(tree.path())))
+        };
+        let one = walk(1);
+        for n_threads in [2, 3, 8, 1] {
+            assert_eq!(walk(n_threads), one);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_pipes_and_closed_folders_are_passed_by_with_a_reason() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path().join("root");
+        write(&root.join("src/a.go"), "package a\n");
+        write(&root.join("closed/b.go"), "package b\n");
+        write(&dir.path().join("outside/c.go"), "package c\n");
+        symlink("..", root.join("src/loop")).expect("linked");
+        symlink("itself.go", root.join("src/itself.go")).expect("linked");
+        symlink("../../outside", root.join("src/out")).expect("linked");
+        symlink("../../outside/c.go", root.join("src/c.go")).expect("linked");
+        let made = std::process::Command::new("mkfifo").args([root.join("pipe.go"), root.join(".ignore")]).status();
+        assert!(made.expect("mkfifo").success());
+        let closed = fs::Permissions::from_mode(0o000);
+        fs::set_permissions(root.join("closed"), closed).expect("closed");
+        let is_closed = fs::read_dir(root.join("closed")).is_err();
+        let found = found(&root);
+        fs::set_permissions(root.join("closed"), fs::Permissions::from_mode(0o700)).expect("opened");
+
+        let mut expected = vec![
+            ("pipe.go", SkipReason::Special),
+            ("src/c.go", SkipReason::Symlink),
+            ("src/itself.go", SkipReason::Symlink),
+            ("src/loop", SkipReason::Symlink),
+            ("src/out", SkipReason::Symlink),
+        ];
+        // Nothing is closed to the superuser.
+        if is_closed {
+            expected.insert(0, ("closed", SkipReason::Unreadable));
+            assert_eq!(sources(&found), ["src/a.go"]);
+        } else {
+            assert_eq!(sources(&found), ["closed/b.go", "src/a.go"]);
+        }
+        assert_eq!(skips(&found), expected);
+    }
 }

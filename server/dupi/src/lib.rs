@@ -12,6 +12,7 @@ pub mod clones;
 pub mod document;
 pub mod files;
 mod fingerprint;
+pub mod freshness;
 mod judge;
 pub mod locate;
 pub mod manifest;
@@ -24,6 +25,7 @@ pub mod skip;
 pub mod store;
 mod suppress;
 pub mod text;
+pub mod watch;
 mod zones;
 
 use std::path::PathBuf;

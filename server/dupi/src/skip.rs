@@ -2,59 +2,38 @@
 
 use std::fmt;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SkipReason {
-    /// Named by `.gitignore` or another ignore file.
-    Ignored,
-    /// A folder of other people's code.
-    Vendored,
-    /// A folder whose name starts with a dot.
-    Hidden,
-    /// Excluded by the settings.
-    Excluded,
-    Generated,
-    Minified,
-    Binary,
-    NotUtf8,
-    Empty,
-    TooLarge,
-    /// `dupi:ignore-file` stands in it.
-    Suppressed,
-    Unreadable,
-    /// A link to elsewhere; what it points to is read where it stands.
-    Symlink,
-    /// A pipe, socket or device.
-    Special,
-    /// Its grammar needed too long.
-    TooSlow,
-    /// Brackets nest too deep to be parsed.
-    TooDeep,
-    /// The tokenizer failed on it.
-    Crashed,
-}
+use crate::class::named;
 
-impl SkipReason {
-    /// As it stands in the JSON and in the summary.
-    pub fn name(self) -> &'static str {
-        match self {
-            SkipReason::Ignored => "ignored by git",
-            SkipReason::Vendored => "vendored",
-            SkipReason::Hidden => "hidden",
-            SkipReason::Excluded => "excluded",
-            SkipReason::Generated => "generated",
-            SkipReason::Minified => "minified",
-            SkipReason::Binary => "binary",
-            SkipReason::NotUtf8 => "not UTF-8",
-            SkipReason::Empty => "empty",
-            SkipReason::TooLarge => "too large",
-            SkipReason::Suppressed => "dupi:ignore-file",
-            SkipReason::Unreadable => "unreadable",
-            SkipReason::Symlink => "symbolic link",
-            SkipReason::Special => "not a regular file",
-            SkipReason::TooSlow => "too slow to parse",
-            SkipReason::TooDeep => "nested too deeply",
-            SkipReason::Crashed => "tokenizer failed",
-        }
+named! {
+    /// Numbered in this order in the index on disk: new ones come last.
+    SkipReason {
+        /// Named by `.gitignore` or another ignore file.
+        Ignored = "ignored by git",
+        /// A folder of other people's code.
+        Vendored = "vendored",
+        /// A folder whose name starts with a dot.
+        Hidden = "hidden",
+        /// Excluded by the settings.
+        Excluded = "excluded",
+        Generated = "generated",
+        Minified = "minified",
+        Binary = "binary",
+        NotUtf8 = "not UTF-8",
+        Empty = "empty",
+        TooLarge = "too large",
+        /// `dupi:ignore-file` stands in it.
+        Suppressed = "dupi:ignore-file",
+        Unreadable = "unreadable",
+        /// A link to elsewhere; what it points to is read where it stands.
+        Symlink = "symbolic link",
+        /// A pipe, socket or device.
+        Special = "not a regular file",
+        /// Its grammar needed too long.
+        TooSlow = "too slow to parse",
+        /// Brackets nest too deep to be parsed.
+        TooDeep = "nested too deeply",
+        /// The tokenizer failed on it.
+        Crashed = "tokenizer failed",
     }
 }
 

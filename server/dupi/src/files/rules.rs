@@ -1,0 +1,110 @@
+//! Ignore files: which of them hold for a folder, and what they leave out. Knows nothing of the walk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// The names of files that say what is left out, of their folder and those below.
+pub const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
+/// The ignore file of a checkout that is not part of it, relative to the checkout.
+pub const EXCLUDE: &str = ".git/info/exclude";
+
+/// The rules that hold for a folder: those of the nearest ignore files, then those above.
+/// A chain and not a stack, because folders are read by many threads and share what is above them.
+#[derive(Clone, Default)]
+pub struct Rules(Option<Arc<Link>>);
+
+struct Link {
+    matcher: Gitignore,
+    above: Rules,
+}
+
+impl Rules {
+    /// The rules above a folder, up to the root of its git checkout.
+    pub fn above(folder: &Path) -> Rules {
+        let mut rules = Rules::default();
+        let Ok(folder) = folder.canonicalize() else { return rules };
+        let Some(top) = checkout(&folder) else { return rules };
+        let exclude = top.join(EXCLUDE);
+        if exclude.is_file() {
+            let mut builder = GitignoreBuilder::new(top);
+            builder.add(exclude);
+            rules = rules.and(builder.build().ok());
+        }
+        let mut between: Vec<&Path> = folder.ancestors().skip(1).take_while(|dir| dir.starts_with(top)).collect();
+        between.reverse();
+        between.into_iter().fold(rules, |rules, dir| rules.and(ignore_files(dir, true)))
+    }
+
+    /// These rules, and those of the ignore files that stand in a folder.
+    pub fn with_files_of(&self, folder: &Path, checkout: bool) -> Rules {
+        self.clone().and(ignore_files(folder, checkout))
+    }
+
+    fn and(self, matcher: Option<Gitignore>) -> Rules {
+        match matcher {
+            Some(matcher) => Rules(Some(Arc::new(Link { matcher, above: self }))),
+            None => self,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Is a path left out? The nearest rule that speaks of it decides.
+    pub fn ignore(&self, path: &Path, is_dir: bool) -> bool {
+        let mut rules = self;
+        while let Some(link) = &rules.0 {
+            let matched = link.matcher.matched(path, is_dir);
+            if !matched.is_none() {
+                return matched.is_ignore();
+            }
+            rules = &link.above;
+        }
+        false
+    }
+}
+
+/// The ignore files that stand in a folder.
+///
+/// In a git checkout they mean what they mean to git. Elsewhere (an unpacked archive) a line that ignores everything is
+/// passed over: it says what a repository tracks, and taken literally it would leave nothing to check.
+fn ignore_files(folder: &Path, checkout: bool) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(folder);
+    let mut any = false;
+    for name in IGNORE_FILES {
+        let file = folder.join(name);
+        // A pipe of that name would never end.
+        if !file.is_file() {
+            continue;
+        }
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        any = true;
+        for line in text.lines().filter(|line| checkout || !matches!(line.trim(), "*" | "/*" | "**" | "/**")) {
+            // A line that is no pattern ignores nothing, as with git.
+            let _ = builder.add_line(Some(file.clone()), line);
+        }
+    }
+    if any { builder.build().ok() } else { None }
+}
+
+/// The root of the git checkout in which a folder lies.
+fn checkout(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|dir| dir.join(".git").exists())
+}
+
+/// Does a folder lie in a git checkout?
+pub fn in_checkout(folder: &Path) -> bool {
+    checkout(folder).is_some()
+}
+
+/// The folders outside a resolved folder in which an ignore file that holds for it may stand.
+pub fn folders_above(folder: &Path) -> Vec<PathBuf> {
+    let Some(top) = checkout(folder) else { return Vec::new() };
+    let between = folder.ancestors().skip(1).take_while(|dir| dir.starts_with(top));
+    let info = top.join(EXCLUDE).parent().map(Path::to_owned);
+    between.map(Path::to_owned).chain(info.filter(|info| info.is_dir())).collect()
+}

@@ -12,6 +12,7 @@ mod fingerprint;
 mod judge;
 pub mod locate;
 mod nesting;
+pub mod place;
 pub mod posts;
 mod runs;
 pub mod search;

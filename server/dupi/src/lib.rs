@@ -18,6 +18,8 @@ pub mod locate;
 pub mod manifest;
 mod nesting;
 mod raw;
+pub mod place;
+pub mod posts;
 mod runs;
 pub mod search;
 pub mod settings;

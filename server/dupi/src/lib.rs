@@ -16,6 +16,7 @@ mod runs;
 pub mod search;
 pub mod settings;
 pub mod skip;
+pub mod streams;
 mod suppress;
 pub mod text;
 mod zones;

@@ -19,18 +19,47 @@ use crate::{Zone, text, zones};
 /// Tokens between two samples of the symbol ranks: one cache line of codes.
 const RANK_STEP: usize = 64;
 
+/// Bits of a symbol. Rare names are stored as they are, and are the largest part of an index: each bit here costs it
+/// about a hundredth of its size. Two different names have the same symbol once in eight million comparisons, and a
+/// copy is told by dozens of them.
+pub const SYMBOL_BITS: u32 = 23;
+
+/// What is known of a document without reading its tokens.
+#[derive(Clone)]
+pub struct Head {
+    pub path: PathBuf,
+    /// Relative to the root, with `/`.
+    pub shown: String,
+    pub language: &'static Language,
+    pub generated: bool,
+    pub bytes: u64,
+    pub n_lines: u32,
+}
+
+/// What the tokens of a document say; the rest of it follows from this and from its head.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Body {
+    pub codes: Vec<Code>,
+    /// One per token that varies.
+    pub symbols: Vec<u32>,
+    pub line_starts: Vec<u32>,
+    pub units: Vec<Unit>,
+    pub muted: Vec<Range<u32>>,
+}
+
 pub struct Document {
     pub path: PathBuf,
     /// Relative to the root, with `/`.
     pub shown: String,
     pub language: &'static Language,
     pub codes: Box<[Code]>,
-    /// A hash of the text of each token that varies, in order.
+    /// A hash of the text of each token that varies, in order, of `SYMBOL_BITS` bits.
     symbols: Box<[u32]>,
     /// Symbols before each `RANK_STEP`-th token.
     ranks: Box<[u32]>,
-    /// The first token on or after each line.
+    /// The first token on or after each line, up to the line of the last token.
     line_starts: Box<[u32]>,
+    /// Their lists are numbered in order of first use, so that equal documents are equal.
     pub units: Box<[Unit]>,
     /// Token ranges in which nothing is looked for, in order and apart.
     pub muted: Vec<Range<u32>>,
@@ -98,48 +127,68 @@ impl Document {
         };
         let n_tokens = lexed.tokens.len();
         let n_lines = memchr::memchr_iter(b'\n', bytes).count() + usize::from(bytes.last() != Some(&b'\n'));
-        let codes: Box<[Code]> = lexed.tokens.iter().map(|token| token.code).collect();
+        let codes: Vec<Code> = lexed.tokens.iter().map(|token| token.code).collect();
         let mut symbols = Vec::with_capacity(n_tokens / 2);
-        let mut ranks = Vec::with_capacity(n_tokens / RANK_STEP + 1);
         let mut line_starts = Vec::with_capacity(n_lines);
         for (i, token) in lexed.tokens.iter().enumerate() {
-            if i % RANK_STEP == 0 {
-                ranks.push(symbols.len() as u32);
-            }
             if varies(token.code) {
-                symbols.push(xxh3_64(&bytes[token.start as usize..token.end as usize]) as u32);
+                let hash = xxh3_64(&bytes[token.start as usize..token.end as usize]);
+                symbols.push(hash as u32 & ((1 << SYMBOL_BITS) - 1));
             }
             while line_starts.len() <= token.line as usize {
                 line_starts.push(i as u32);
             }
         }
+        let head = Head {
+            path: source.path.clone(),
+            shown: source.shown.clone(),
+            language,
+            generated: with_generated && (generated_name || text::is_generated(bytes)),
+            bytes: bytes.len() as u64,
+            n_lines: n_lines as u32,
+        };
+        let units = lexed.units.clone();
+        Ok(Document::from_parts(head, Body { codes, symbols, line_starts, units, muted }))
+    }
+
+    /// Puts a document together. `symbols` has one for each code that varies.
+    pub(crate) fn from_parts(head: Head, body: Body) -> Document {
+        let Body { codes, symbols, line_starts, mut units, muted } = body;
+        number_lists(&mut units);
+        let mut n_symbols = 0;
+        let mut ranks = Vec::with_capacity(codes.len().div_ceil(RANK_STEP));
+        for chunk in codes.chunks(RANK_STEP) {
+            ranks.push(n_symbols);
+            n_symbols += chunk.iter().filter(|&&code| varies(code)).count() as u32;
+        }
+        debug_assert_eq!(n_symbols as usize, symbols.len());
         let mut tests = Vec::new();
-        if zones::is_test_path(&source.shown) {
-            tests.push(0..n_tokens as u32);
+        if zones::is_test_path(&head.shown) {
+            tests.push(0..codes.len() as u32);
         } else {
             let mut end = 0;
-            for unit in lexed.units.iter().filter(|unit| unit.flags & Unit::TEST != 0) {
+            for unit in units.iter().filter(|unit| unit.flags & Unit::TEST != 0) {
                 if unit.start >= end {
                     tests.push(unit.start..unit.end);
                     end = unit.end;
                 }
             }
         }
-        Ok(Document {
-            path: source.path.clone(),
-            shown: source.shown.clone(),
-            language,
-            codes,
+        Document {
+            path: head.path,
+            shown: head.shown,
+            language: head.language,
+            codes: codes.into(),
             symbols: symbols.into(),
             ranks: ranks.into(),
             line_starts: line_starts.into(),
-            units: lexed.units.as_slice().into(),
+            units: units.into(),
             muted,
             tests,
-            generated: with_generated && (generated_name || text::is_generated(bytes)),
-            bytes: bytes.len() as u64,
-            n_lines: n_lines as u32,
-        })
+            generated: head.generated,
+            bytes: head.bytes,
+            n_lines: head.n_lines,
+        }
     }
 
     /// How many symbols come before a token.
@@ -164,6 +213,10 @@ impl Document {
 
     pub fn symbols(&self) -> &[u32] {
         &self.symbols
+    }
+
+    pub(crate) fn line_starts(&self) -> &[u32] {
+        &self.line_starts
     }
 
     /// The units that lie in a range of tokens, outer before inner.
@@ -193,6 +246,21 @@ impl Document {
     }
 }
 
+/// Numbers the lists of units in order of first use. A number says only which units are siblings.
+fn number_lists(units: &mut [Unit]) {
+    let n = units.iter().map(|unit| unit.list as usize + 1).max().unwrap_or(0);
+    let mut numbers = vec![u32::MAX; n];
+    let mut n_used = 0;
+    for unit in units {
+        let number = &mut numbers[unit.list as usize];
+        if *number == u32::MAX {
+            *number = n_used;
+            n_used += 1;
+        }
+        unit.list = *number;
+    }
+}
+
 /// Does a file whose name says nothing begin with `#!`? Reads two bytes, of regular files only.
 fn starts_with_shebang(path: &Path) -> bool {
     let mut first = [0; 2];
@@ -210,6 +278,36 @@ pub mod tests {
         let source = Source::new(PathBuf::from(shown), shown.to_owned());
         let language = detect(&source.path, text.as_bytes()).expect("a name that says its language");
         Document::from_text(&source, language, text.as_bytes(), settings, &mut Scratch::default())
+    }
+
+    impl PartialEq for Document {
+        fn eq(&self, other: &Document) -> bool {
+            let names = |d: &Document| (d.path.clone(), d.shown.clone(), d.language.name);
+            let numbers = |d: &Document| (d.generated, d.bytes, d.n_lines);
+            names(self) == names(other)
+                && numbers(self) == numbers(other)
+                && self.codes == other.codes
+                && self.symbols == other.symbols
+                && self.ranks == other.ranks
+                && self.line_starts == other.line_starts
+                && self.units == other.units
+                && self.muted == other.muted
+                && self.tests == other.tests
+        }
+    }
+
+    impl std::fmt::Debug for Document {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.debug_struct("Document")
+                .field("shown", &self.shown)
+                .field("codes", &self.codes)
+                .field("symbols", &self.symbols)
+                .field("line_starts", &self.line_starts)
+                .field("units", &self.units)
+                .field("muted", &self.muted)
+                .field("tests", &self.tests)
+                .finish_non_exhaustive()
+        }
     }
 
     /// A document that is nothing but a stream of codes.

@@ -25,6 +25,7 @@ pub mod search;
 pub mod settings;
 pub mod skip;
 pub mod store;
+pub mod streams;
 mod suppress;
 pub mod text;
 pub mod watch;

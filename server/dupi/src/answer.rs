@@ -108,10 +108,6 @@ impl Answer {
         self.raw.iter().map(|raw| &raw.class)
     }
 
-    pub fn is_of(&self, settings: &Settings) -> bool {
-        self.settings == fingerprint(settings)
-    }
-
     pub fn write(&self) -> Vec<u8> {
         let mut body = Vec::new();
         put(&mut body, self.identities.len() as u64);
@@ -189,7 +185,7 @@ fn read_raw(reader: &mut Reader<'_>, n_documents: usize) -> Option<Raw> {
 }
 
 /// A fingerprint of the settings that raw classes depend on, and of the engine.
-fn fingerprint(settings: &Settings) -> u64 {
+pub fn fingerprint(settings: &Settings) -> u64 {
     let Settings { min_tokens, min_lines, test_min_tokens, min_similarity, kinds, zones, .. } = settings;
     let (mut kinds, mut zones) = (kinds.clone(), zones.clone());
     kinds.sort();

@@ -19,6 +19,10 @@ impl<'a> Reader<'a> {
         Reader { bytes }
     }
 
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -91,11 +91,21 @@ impl Document {
             return Err(SkipReason::TooLarge);
         }
         let bytes = std::fs::read(&source.path).map_err(|_| SkipReason::Unreadable)?;
-        let Some(language) = detect(&source.path, &bytes) else { return Ok(None) };
+        Document::parse(source, &bytes, settings, scratch)
+    }
+
+    /// Tokenizes what a file holds, if it is a source of a language that is asked for.
+    pub fn parse(
+        source: &Source,
+        bytes: &[u8],
+        settings: &Settings,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Document>, SkipReason> {
+        let Some(language) = detect(&source.path, bytes) else { return Ok(None) };
         if !settings.languages.is_empty() && !settings.languages.iter().any(|name| name == language.name) {
             return Ok(None);
         }
-        Document::from_text(source, language, &bytes, settings, scratch).map(Some)
+        Document::from_text(source, language, bytes, settings, scratch).map(Some)
     }
 
     /// Tokenizes a text.
@@ -211,6 +221,12 @@ impl Document {
         (&self.codes[start as usize..end as usize], &self.symbols[symbols.clone()], &table[symbols])
     }
 
+    /// About how many bytes of memory it takes.
+    pub(crate) fn weight(&self) -> usize {
+        let lists = size_of_val(&*self.symbols) + size_of_val(&*self.ranks) + size_of_val(&*self.line_starts);
+        size_of::<Document>() + self.codes.len() + lists + size_of_val(&*self.units) + self.shown.len() * 2
+    }
+
     pub fn symbols(&self) -> &[u32] {
         &self.symbols
     }
@@ -262,7 +278,7 @@ fn number_lists(units: &mut [Unit]) {
 }
 
 /// Does a file whose name says nothing begin with `#!`? Reads two bytes, of regular files only.
-fn starts_with_shebang(path: &Path) -> bool {
+pub(crate) fn starts_with_shebang(path: &Path) -> bool {
     let mut first = [0; 2];
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file())
         && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()

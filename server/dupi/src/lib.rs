@@ -13,17 +13,20 @@ pub mod document;
 pub mod files;
 mod fingerprint;
 pub mod freshness;
+pub mod index;
 mod judge;
 pub mod locate;
 pub mod manifest;
 mod nesting;
-mod raw;
 pub mod place;
 pub mod posts;
+mod raw;
 mod runs;
 pub mod search;
+pub mod segment;
 pub mod settings;
 pub mod skip;
+pub mod snapshot;
 pub mod store;
 pub mod streams;
 mod suppress;
@@ -43,12 +46,15 @@ pub use skip::{Skip, SkipReason};
 pub enum Error {
     Read { path: PathBuf, source: std::io::Error },
     Glob { key: &'static str, pattern: String, source: globset::Error },
+    /// An index that was opened can no longer be read.
+    Index { path: PathBuf },
 }
 
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            Error::Index { path } => write!(f, "the index of {} can no longer be read: try again", path.display()),
             Error::Glob { key, pattern, source } => write!(f, "bad glob in `{key}`: `{pattern}`: {}", source.kind()),
         }
     }

@@ -178,6 +178,11 @@ impl<'a> Posts<'a> {
         self.n_posts == 0
     }
 
+    /// How many documents there can be.
+    pub fn n_documents(&self) -> u32 {
+        self.coding.n_documents
+    }
+
     /// Appends the documents that hold `blot`, or another one of the same value: ascending, each once.
     pub fn documents_of(&self, blot: u64, out: &mut Vec<u32>) {
         let value = value(blot, self.n_values);

@@ -1,0 +1,578 @@
+//! The index of a workspace: one writer, many snapshots.
+//!
+//! Documents that came, changed or went are one operation ([`Index::take`]): the new ones become a segment, the old ones
+//! tombstones, and one swap of the manifest makes it so. Who has the lock writes. Who has not, or cannot (disk full,
+//! read-only, a newer format), keeps the same segments in memory, answers the same, and tries again the next time.
+//! Anything read from disk that does not verify is a miss: its files are read again.
+
+mod merge;
+mod read;
+mod verify;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::answer::Answer;
+use crate::blots::Blotting;
+use crate::class::Zone;
+use crate::document::{Document, Scratch};
+use crate::files::{self, Source};
+use crate::freshness::{self, Known, Plan, Reading};
+use crate::manifest::{Manifest, ReadManifest, SegmentEntry};
+use crate::search::{Progress, Report};
+use crate::segment::{self, Fresh, Segment, Unusable, checksum};
+use crate::settings::Settings;
+use crate::skip::Skip;
+use crate::snapshot::{self, Buffer, Part, Snapshot};
+use crate::store::{Bytes, Lock, Store};
+use crate::{Error, clones};
+
+pub use merge::{Merge, Merged};
+pub use verify::{Stats, Verified};
+
+/// How much memory building may take unless told otherwise.
+pub const MEMORY: u64 = 1 << 30;
+/// The least that it can be told: below, segments would be too small to be of use.
+pub const MIN_MEMORY: u64 = 64 << 20;
+/// The part of that memory, in percent, that files which are read and not yet written may take. Writing them takes half
+/// as much again, and what is being read, the tables of all segments and the program itself need the rest.
+const FRESH_PERCENT: u64 = 35;
+/// Bytes of source that are read at a time, so that little is in flight.
+const BATCH_BYTES: u64 = 16 << 20;
+/// … and files, for those that are empty.
+const BATCH_FILES: usize = 4096;
+
+/// How often a reader without the lock looks again for a list of segments of which none is gone.
+const ATTEMPTS: usize = 5;
+
+/// Answers that are kept, one for each way to judge: a project has few.
+const MAX_ANSWERS: usize = 4;
+const ANSWER: &str = ".ans";
+/// No answer is larger; what is, is none.
+const MAX_ANSWER: u64 = 1 << 31;
+
+/// What is indexed: where, and how it is read. Other settings make another index.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    pub root: PathBuf,
+    pub paths: Vec<PathBuf>,
+    pub settings: Settings,
+}
+
+impl Workspace {
+    /// A fingerprint of all that decides which documents there are and what is stored of them.
+    pub fn profile(&self) -> u64 {
+        let Settings {
+            include,
+            exclude,
+            languages,
+            max_file_bytes,
+            gitignore,
+            skip_vendored,
+            skip_hidden,
+            zones,
+            ..
+        } = &self.settings;
+        let blotting = Blotting::of(&self.settings);
+        let generated = zones.contains(&Zone::Generated);
+        let paths: Vec<String> = self.paths.iter().map(|path| files::show(path)).collect();
+        let text = format!(
+            "{} {} {include:?} {exclude:?} {languages:?} {max_file_bytes} {gitignore} {skip_vendored} {skip_hidden} \
+             {generated} {blotting:?} {paths:?} {}",
+            env!("DUPI_ENGINE"),
+            segment::VERSION,
+            files::show(&self.root),
+        );
+        xxh3_64(text.as_bytes())
+    }
+}
+
+/// What a refresh has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    pub added: usize,
+    pub changed: usize,
+    pub removed: usize,
+    /// Read again and found to be as they were.
+    pub touched: usize,
+    /// Not read at all.
+    pub same: usize,
+}
+
+impl Changes {
+    pub fn any(&self) -> bool {
+        self.added + self.changed + self.removed > 0
+    }
+}
+
+/// Where a current entry is: the part's place in the list, and the ordinal.
+type At = (u32, u32);
+
+pub struct Index {
+    store: Arc<dyn Store>,
+    workspace: Workspace,
+    profile: u64,
+    memory: u64,
+    lock: Option<Lock>,
+    /// The disk holds something that only a newer release understands: it is left alone.
+    newer: bool,
+    generation: u64,
+    /// What is current on disk is what is current here.
+    committed: bool,
+    parts: Vec<Part>,
+    by_path: BTreeMap<String, At>,
+    buffers: BTreeMap<String, Arc<Buffer>>,
+    /// What the last walk left out.
+    left_out: Vec<Skip>,
+    answers: HashMap<u64, Answer>,
+    snapshot: Arc<Snapshot>,
+    troubles: Vec<String>,
+    told: Vec<String>,
+}
+
+impl Index {
+    /// Opens what is on disk, as far as it is usable. Nothing is read of the workspace yet.
+    pub fn open(store: Arc<dyn Store>, workspace: Workspace, memory: u64) -> Index {
+        let profile = workspace.profile();
+        let mut index = Index {
+            store,
+            workspace,
+            profile,
+            memory: memory.max(MIN_MEMORY),
+            lock: None,
+            newer: false,
+            generation: 0,
+            committed: false,
+            parts: Vec::new(),
+            by_path: BTreeMap::new(),
+            buffers: BTreeMap::new(),
+            left_out: Vec::new(),
+            answers: HashMap::new(),
+            snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[])),
+            troubles: Vec::new(),
+            told: Vec::new(),
+        };
+        index.try_lock();
+        index.load();
+        index
+    }
+
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Does this process write the index?
+    pub fn is_writer(&self) -> bool {
+        self.lock.is_some() && !self.newer
+    }
+
+    /// Is all that is known on disk?
+    pub fn is_committed(&self) -> bool {
+        self.committed
+    }
+
+    /// What is current now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot)
+    }
+
+    /// What went wrong and was not told yet: each once.
+    pub fn troubles(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.troubles)
+    }
+
+    fn trouble(&mut self, text: String) {
+        if !self.told.contains(&text) {
+            self.told.push(text.clone());
+            self.troubles.push(text);
+        }
+    }
+
+    fn try_lock(&mut self) {
+        if self.lock.as_ref().is_some_and(|lock| !lock.is_held()) {
+            self.lock = None;
+            self.committed = false;
+        }
+        if self.lock.is_none() && !self.newer {
+            match self.store.lock() {
+                Ok(lock) => self.lock = lock,
+                Err(error) => self.trouble(format!("the index stays in memory: {error}")),
+            }
+        }
+    }
+
+    /// Reads the manifest and opens its segments.
+    fn load(&mut self) {
+        for attempt in 1..=ATTEMPTS {
+            let manifest = match Manifest::read(&*self.store) {
+                Ok(ReadManifest::Current(manifest)) if manifest.profile == self.profile => manifest,
+                Ok(ReadManifest::Newer(version)) => {
+                    self.newer = true;
+                    self.lock = None;
+                    self.trouble(format!("the index on disk is of a newer format ({version}): it is left alone"));
+                    Manifest::default()
+                }
+                Ok(ReadManifest::Damaged) => {
+                    self.trouble("the index on disk was damaged: it is made anew".to_owned());
+                    Manifest::default()
+                }
+                Ok(_) => Manifest::default(),
+                Err(error) => {
+                    self.trouble(format!("the index stays in memory: {error}"));
+                    Manifest::default()
+                }
+            };
+            let opened: Vec<Result<Part, Missing>> =
+                manifest.segments.par_iter().map(|entry| self.open_segment(entry)).collect();
+            // A writer that removed a segment has listed others by now.
+            let gone = opened.iter().any(|part| matches!(part, Err(Missing::Gone)));
+            if gone && self.lock.is_none() && attempt < ATTEMPTS {
+                continue;
+            }
+            if opened.iter().any(|part| matches!(part, Err(Missing::Newer))) {
+                self.newer = true;
+                self.lock = None;
+                self.trouble("a part of the index is of a newer format: it is left alone".to_owned());
+            }
+            if opened.iter().any(|part| matches!(part, Err(Missing::Damaged))) {
+                self.trouble("a part of the index was damaged: its files are read again".to_owned());
+            }
+            self.generation = manifest.generation;
+            self.committed = manifest.generation > 0 && opened.iter().all(Result::is_ok);
+            self.parts = opened.into_iter().flatten().collect();
+            if self.is_writer() {
+                let kept = Manifest { segments: self.entries(), ..manifest };
+                if let Err(error) = kept.collect(&*self.store, &[]) {
+                    self.trouble(format!("old files of the index stay: {error}"));
+                }
+            }
+            break;
+        }
+        self.find_current();
+        self.renew_snapshot();
+    }
+
+    fn open_segment(&self, entry: &SegmentEntry) -> Result<Part, Missing> {
+        let bytes = self.store.open(&entry.name).map_err(|_| Missing::Gone)?;
+        if bytes.len() as u64 != entry.bytes {
+            return Err(Missing::Damaged);
+        }
+        let segment = Segment::open(bytes, &self.workspace.root).map_err(|error| match error {
+            Unusable::Newer => Missing::Newer,
+            Unusable::Damaged => Missing::Damaged,
+        })?;
+        if segment.checksum() != entry.checksum || segment.entries.len() != entry.n_documents as usize {
+            return Err(Missing::Damaged);
+        }
+        Ok(Part::new(Some(entry.name.clone()), segment, &entry.deleted))
+    }
+
+    /// What the manifest says of the parts that are on disk.
+    fn entries(&self) -> Vec<SegmentEntry> {
+        let entry = |part: &Part| {
+            Some(SegmentEntry {
+                name: part.name.clone()?,
+                bytes: part.segment.bytes().len() as u64,
+                checksum: part.segment.checksum(),
+                n_documents: part.segment.entries.len() as u32,
+                deleted: part.deleted.ordinals(),
+            })
+        };
+        self.parts.iter().filter_map(entry).collect()
+    }
+
+    fn find_current(&mut self) {
+        self.by_path.clear();
+        for (part, number) in self.parts.iter().zip(0..) {
+            self.by_path.extend(part.entries().map(|(ordinal, entry)| (entry.shown.clone(), (number, ordinal))));
+        }
+    }
+
+    fn renew_snapshot(&mut self) {
+        let buffers: Vec<Arc<Buffer>> = self.buffers.values().cloned().collect();
+        let covered: Vec<At> = self.buffers.keys().filter_map(|shown| self.by_path.get(shown)).copied().collect();
+        self.snapshot = Arc::new(Snapshot::new(self.parts.clone(), buffers, &covered));
+    }
+
+    /// Follows another writer, or becomes the writer if there is none any more.
+    fn catch_up(&mut self) {
+        let was_writer = self.is_writer();
+        self.try_lock();
+        let whole = self.snapshot.is_whole();
+        if was_writer && self.is_writer() && whole {
+            return;
+        }
+        let on_disk = match Manifest::read(&*self.store) {
+            Ok(ReadManifest::Current(manifest)) if manifest.profile == self.profile => manifest.generation,
+            _ => 0,
+        };
+        // What is in memory only is a difference to the generation that it was made for.
+        let own = self.parts.iter().any(|part| part.name.is_none());
+        if !whole || (on_disk > 0 && (on_disk != self.generation || (own && !was_writer && self.is_writer()))) {
+            self.load();
+        }
+    }
+
+    /// Compares the workspace with the index, reads what changed, and commits it.
+    pub fn refresh(&mut self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Changes, Error> {
+        self.catch_up();
+        progress(Progress::Walking);
+        let Workspace { root, paths, settings } = &self.workspace;
+        let found = files::find(root, paths, settings)?;
+        let known = |shown: &str| self.known(shown);
+        let plan = freshness::plan(&found.sources, known, self.by_path.keys().map(String::as_str));
+        self.left_out = found.skipped;
+        Ok(self.take(plan, Reading::Bulk, progress))
+    }
+
+    /// The same for a few paths that are said to have changed: files, or folders with all that is below them.
+    pub fn refresh_within(&mut self, within: &[PathBuf]) -> Result<Changes, Error> {
+        self.catch_up();
+        let Workspace { root, paths, settings } = &self.workspace;
+        let found = files::find_within(root, paths, within.to_vec(), settings)?;
+        let below: Vec<String> = within
+            .iter()
+            .map(|path| files::show(path.strip_prefix(root).unwrap_or(path)))
+            .flat_map(|shown| self.known_within(&shown))
+            .collect();
+        let plan = freshness::plan(&found.sources, |shown| self.known(shown), below.iter().map(String::as_str));
+        self.left_out.retain(|skip| !within.iter().any(|path| root.join(&skip.path).starts_with(path)));
+        self.left_out.extend(found.skipped);
+        self.left_out.sort();
+        self.left_out.dedup();
+        Ok(self.take(plan, Reading::Changed, &|_| {}))
+    }
+
+    fn known(&self, shown: &str) -> Option<Known> {
+        let &(part, ordinal) = self.by_path.get(shown)?;
+        Some(self.parts[part as usize].segment.entries[ordinal as usize].known)
+    }
+
+    /// The paths that are known at or below one.
+    fn known_within(&self, shown: &str) -> Vec<String> {
+        if shown == "." {
+            return self.by_path.keys().cloned().collect();
+        }
+        let folder = format!("{shown}/");
+        let below = self.by_path.range(folder.clone()..).map(|(path, _)| path).take_while(|path| path.starts_with(&folder));
+        below.chain(self.by_path.get_key_value(shown).map(|(path, _)| path)).cloned().collect()
+    }
+
+    /// Reads what the plan says, makes segments of it and commits them.
+    fn take(&mut self, plan: Plan, reading: Reading, progress: &(dyn Fn(Progress) + Sync)) -> Changes {
+        let mut changes = Changes { same: plan.same, ..Changes::default() };
+        let limit = (self.memory / 100 * FRESH_PERCENT) as usize;
+        let mut fresh: Vec<Fresh> = Vec::new();
+        let mut weight = 0;
+        let mut replaced: Vec<String> = plan.gone;
+        let mut made: Vec<Part> = Vec::new();
+        let (mut n_read, n_all) = (0, plan.read.len());
+        changes.removed = replaced.len();
+        for batch in batches(&plan.read, self.memory) {
+            let read: Vec<read::Read> = batch
+                .par_iter()
+                .with_max_len(64)
+                .map_init(Scratch::default, |scratch, source| self.read(source, reading, scratch))
+                .collect();
+            n_read += batch.len();
+            progress(Progress::Reading(n_read, n_all));
+            for (source, read) in batch.iter().zip(read) {
+                let is_known = self.by_path.contains_key(&source.shown);
+                match read {
+                    read::Read::Same(file) => {
+                        changes.touched += 1;
+                        weight += file.weight();
+                        fresh.push(file);
+                        replaced.push(source.shown.clone());
+                    }
+                    read::Read::New(file) => {
+                        *(if is_known { &mut changes.changed } else { &mut changes.added }) += 1;
+                        weight += file.weight();
+                        fresh.push(file);
+                        if is_known {
+                            replaced.push(source.shown.clone());
+                        }
+                    }
+                    read::Read::Gone if is_known => {
+                        changes.removed += 1;
+                        replaced.push(source.shown.clone());
+                    }
+                    read::Read::Gone => {}
+                }
+            }
+            if weight > limit {
+                made.extend(self.make_segment(std::mem::take(&mut fresh)));
+                weight = 0;
+            }
+        }
+        if !fresh.is_empty() {
+            made.extend(self.make_segment(fresh));
+        }
+        if !made.is_empty() || !replaced.is_empty() {
+            for shown in &replaced {
+                if let Some((part, ordinal)) = self.by_path.remove(shown) {
+                    Arc::make_mut(&mut self.parts[part as usize].deleted).insert(ordinal);
+                }
+            }
+            for part in made {
+                let number = self.parts.len() as u32;
+                self.by_path.extend(part.entries().map(|(ordinal, entry)| (entry.shown.clone(), (number, ordinal))));
+                self.parts.push(part);
+            }
+            self.committed = false;
+        }
+        self.commit();
+        changes
+    }
+
+    /// A new part: on disk, if this process may write there, else in memory.
+    fn make_segment(&mut self, files: Vec<Fresh>) -> Option<Part> {
+        let Some(bytes) = segment::write(files, &Blotting::of(&self.workspace.settings)) else {
+            self.trouble("some files are too large to be indexed: they are left out".to_owned());
+            return None;
+        };
+        let (name, bytes) = self.keep(bytes);
+        let segment = Segment::written(bytes, &self.workspace.root)?;
+        Some(Part::new(name, segment, &[]))
+    }
+
+    /// Writes the bytes of a segment, and gives them back as they are to be read.
+    fn keep(&mut self, bytes: Vec<u8>) -> (Option<String>, Bytes) {
+        if self.is_writer() {
+            let name = format!("{:x}-{:016x}.seg", self.generation + 1, checksum(&bytes));
+            let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&bytes));
+            match written.and_then(|()| self.store.open(&name)) {
+                Ok(mapped) if mapped[..] .len() == bytes.len() => return (Some(name), mapped),
+                Ok(_) => self.trouble(format!("{name} is not what was written: it stays in memory")),
+                Err(error) => self.trouble(format!("the index stays in memory: {error}")),
+            }
+        }
+        (None, Bytes::from(bytes))
+    }
+
+    /// Makes what is current here current on disk, if this process may; then others and later ones see it.
+    pub fn commit(&mut self) {
+        if self.is_writer() && !self.committed {
+            if self.lock.as_ref().is_some_and(|lock| !lock.is_held()) {
+                // Somebody removed the folder: nothing of it is there any more, and another may write to a new one.
+                self.lock = None;
+                self.parts.iter_mut().for_each(|part| part.name = None);
+                self.trouble("the index on disk was removed: it stays in memory".to_owned());
+            } else if let Err(error) = self.try_commit() {
+                self.trouble(format!("the index stays in memory: {error}"));
+            }
+        }
+        self.renew_snapshot();
+    }
+
+    fn try_commit(&mut self) -> std::io::Result<()> {
+        for i in 0..self.parts.len() {
+            if self.parts[i].name.is_none() {
+                let bytes = self.parts[i].segment.bytes();
+                let name = format!("{:x}-{:016x}.seg", self.generation + 1, checksum(bytes));
+                self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(bytes))?;
+                self.parts[i].name = Some(name);
+            }
+        }
+        self.parts.retain(|part| part.n_current() > 0);
+        self.find_current();
+        let manifest = Manifest { generation: self.generation + 1, profile: self.profile, segments: self.entries() };
+        manifest.write(&*self.store)?;
+        self.generation = manifest.generation;
+        self.committed = true;
+        manifest.collect(&*self.store, &[])
+    }
+
+    /// What an editor has open, whatever the disk says. Nothing is written.
+    pub fn set_buffer(&mut self, path: &Path, text: &[u8]) {
+        let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
+        let source = Source::new(path.to_owned(), shown.clone());
+        let settings = &self.workspace.settings;
+        let document = Document::parse(&source, text, settings, &mut Scratch::default()).ok().flatten().map(Arc::new);
+        let buffer = Buffer::new(shown.clone(), document, &Blotting::of(settings));
+        self.buffers.insert(shown, Arc::new(buffer));
+        self.renew_snapshot();
+    }
+
+    /// The disk counts again.
+    pub fn drop_buffer(&mut self, path: &Path) {
+        let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
+        if self.buffers.remove(&shown).is_some() {
+            self.renew_snapshot();
+        }
+    }
+
+    /// The classes that the file has a copy of, worst first. None, if it is no document.
+    pub fn clones_of(&self, path: &Path, settings: &Settings) -> Option<clones::Clones> {
+        let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
+        self.snapshot.clones_of(&shown, settings)
+    }
+
+    /// All classes of the workspace, as of now: without reading any source. `settings` may judge otherwise than those of
+    /// the workspace do, but must not need other documents.
+    pub fn report(&mut self, settings: &Settings) -> Result<Report, Error> {
+        let (files, members) = self.snapshot.documents(&self.workspace.root);
+        let key = crate::answer::fingerprint(settings);
+        let name = format!("{key:016x}{ANSWER}");
+        if !self.answers.contains_key(&key)
+            && let Some(answer) = self.store.read(&name, MAX_ANSWER).ok().and_then(|bytes| Answer::read(&bytes))
+        {
+            self.answers.insert(key, answer);
+        }
+        let before = self.answers.get(&key);
+        let answer = self.snapshot.answer(&members, before, settings).ok_or_else(|| Error::Index {
+            path: self.workspace.root.clone(),
+        })?;
+        let is_new = before != Some(&answer);
+        let classes = snapshot::shown(&answer, settings);
+        if is_new && self.buffers.is_empty() && self.is_writer() && self.committed {
+            let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&answer.write()));
+            if let Err(error) = written.and_then(|()| self.drop_answers(&name)) {
+                self.trouble(format!("what was found is not kept: {error}"));
+            }
+        }
+        self.answers.insert(key, answer);
+        let mut skipped = self.left_out.clone();
+        skipped.extend(self.snapshot.skipped());
+        skipped.sort();
+        Ok(Report { root: self.workspace.root.clone(), files, skipped, classes })
+    }
+
+    /// Removes the answers of other settings, if they are too many.
+    fn drop_answers(&self, keep: &str) -> std::io::Result<()> {
+        let names = self.store.names()?;
+        let others: Vec<&String> = names.iter().filter(|name| name.ends_with(ANSWER) && *name != keep).collect();
+        let excess = others.len().saturating_sub(MAX_ANSWERS - 1);
+        others.into_iter().take(excess).try_for_each(|name| self.store.remove(name))
+    }
+}
+
+/// Why a segment of the manifest is not there.
+enum Missing {
+    Gone,
+    Damaged,
+    Newer,
+}
+
+/// Sources in groups of which the content is not too much memory.
+fn batches(sources: &[Source], memory: u64) -> Vec<&[Source]> {
+    let limit = BATCH_BYTES.min(memory / 8);
+    let mut batches = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (i, source) in sources.iter().enumerate() {
+        if i > start && (bytes + source.size > limit || i - start >= BATCH_FILES) {
+            batches.push(&sources[start..i]);
+            (start, bytes) = (i, 0);
+        }
+        bytes += source.size;
+    }
+    if start < sources.len() {
+        batches.push(&sources[start..]);
+    }
+    batches
+}

@@ -1,0 +1,84 @@
+//! From a file of the workspace to what is remembered of it.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::Index;
+use crate::document::{self, Document, Scratch};
+use crate::files::{Source, Stamp};
+use crate::freshness::{self, Known, Reading, read_settled};
+use crate::segment::{Entry, Fresh, What};
+use crate::skip::SkipReason;
+
+/// What became of a file that was read.
+pub(super) enum Read {
+    /// New, or with another content.
+    New(Fresh),
+    /// The content is as it was; only when it was written is not.
+    Same(Fresh),
+    /// It is no longer there.
+    Gone,
+}
+
+impl Index {
+    pub(super) fn read(&self, source: &Source, reading: Reading, scratch: &mut Scratch) -> Read {
+        let settings = &self.workspace.settings;
+        let started = SystemTime::now();
+        if dupi_grammars::by_path(&source.path).is_none() && !document::starts_with_shebang(&source.path) {
+            return self.remember(source, source.stamp(), 0, started, Ok(None));
+        }
+        let (bytes, stamp) = match read_settled(&source.path, settings.max_file_bytes, reading) {
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Read::Gone,
+            Err(error) => {
+                let reason = match error.kind() {
+                    ErrorKind::FileTooLarge => SkipReason::TooLarge,
+                    ErrorKind::InvalidInput => SkipReason::Special,
+                    _ => SkipReason::Unreadable,
+                };
+                return self.remember(source, source.stamp(), 0, started, Err(reason));
+            }
+        };
+        let content = freshness::content(&bytes);
+        if let Some(&(part, ordinal)) = self.by_path.get(&source.shown) {
+            let segment = &self.parts[part as usize].segment;
+            let entry = &segment.entries[ordinal as usize];
+            if entry.known.content == content && entry.known.size == stamp.size {
+                let known = Known::new(stamp, content, started);
+                let document = segment.document(ordinal);
+                if document.is_some() || !entry.is_document() {
+                    return Read::Same(Fresh { entry: Entry { known, ..entry.clone() }, document });
+                }
+            }
+        }
+        let document = Document::parse(source, &bytes, settings, scratch);
+        self.remember(source, stamp, content, started, document)
+    }
+
+    fn remember(
+        &self,
+        source: &Source,
+        stamp: Stamp,
+        content: u64,
+        started: SystemTime,
+        read: Result<Option<Document>, SkipReason>,
+    ) -> Read {
+        let what = match &read {
+            Ok(Some(document)) => What::Document {
+                language: document.language,
+                n_lines: document.n_lines,
+                n_tokens: document.codes.len() as u32,
+                generated: document.generated,
+            },
+            Ok(None) => What::Other,
+            Err(reason) => What::Skipped(*reason),
+        };
+        let path = source.path.strip_prefix(&self.workspace.root).unwrap_or(&source.path);
+        let path = (path != Path::new(&source.shown)).then(|| path.to_owned());
+        let known = Known::new(stamp, content, started);
+        let entry = Entry { shown: source.shown.clone(), path, known, what };
+        Read::New(Fresh { entry, document: read.ok().flatten().map(Arc::new) })
+    }
+}

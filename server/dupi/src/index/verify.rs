@@ -1,0 +1,115 @@
+//! What an index holds and whether it is right: checksums, and each part against the others.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::Index;
+use crate::blots::Blotting;
+use crate::clones::kept;
+use crate::segment::{Sizes, What};
+use crate::snapshot::Part;
+
+/// What an index holds.
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    pub documents: usize,
+    pub skipped: usize,
+    /// Entries that are deleted and not merged away yet.
+    pub deleted: usize,
+    pub posts: usize,
+    pub tokens: u64,
+    /// Bytes of the documents' sources.
+    pub source: u64,
+    pub sizes: Sizes,
+    /// Bytes of the answers that are kept.
+    pub answers: u64,
+    pub segments: usize,
+    pub generation: u64,
+    /// Documents by language.
+    pub languages: BTreeMap<&'static str, usize>,
+}
+
+impl Stats {
+    /// All bytes on disk.
+    pub fn bytes(&self) -> u64 {
+        let Sizes { streams, dictionary, posts, table } = self.sizes;
+        streams + dictionary + posts + table + self.answers
+    }
+}
+
+/// What a check of an index has found.
+#[derive(Clone, Debug, Default)]
+pub struct Verified {
+    pub documents: usize,
+    pub posts: usize,
+    /// Each names the part that is wrong; none is good.
+    pub problems: Vec<String>,
+}
+
+impl Index {
+    pub fn stats(&self) -> Stats {
+        let mut stats = Stats { segments: self.parts.len(), generation: self.generation, ..Stats::default() };
+        for part in &self.parts {
+            stats.deleted += part.segment.entries.len() - part.n_current();
+            stats.posts += part.segment.posts().map_or(0, |posts| posts.len());
+            let Sizes { streams, dictionary, posts, table } = part.segment.sizes;
+            stats.sizes.streams += streams;
+            stats.sizes.dictionary += dictionary;
+            stats.sizes.posts += posts;
+            stats.sizes.table += table;
+            for (_, entry) in part.entries() {
+                match entry.what {
+                    What::Document { language, n_tokens, .. } => {
+                        stats.documents += 1;
+                        stats.tokens += u64::from(n_tokens);
+                        stats.source += entry.known.size;
+                        *stats.languages.entry(language.name).or_default() += 1;
+                    }
+                    What::Skipped(_) => stats.skipped += 1,
+                    What::Other => {}
+                }
+            }
+        }
+        let names = self.store.names().unwrap_or_default();
+        let answers = names.iter().filter(|name| name.ends_with(super::ANSWER));
+        stats.answers = answers.filter_map(|name| self.store.len(name).ok()).sum();
+        stats
+    }
+
+    /// Reads everything: each document can be decoded, is what the table says, and all its blots lead to it.
+    pub fn verify(&self) -> Verified {
+        let mut verified = Verified::default();
+        for part in &self.parts {
+            let name = part.name.as_deref().unwrap_or("a segment in memory");
+            let ordinals: Vec<u32> =
+                (0..).zip(&part.segment.entries).filter(|(_, entry)| entry.is_document()).map(|(i, _)| i).collect();
+            verified.documents += ordinals.len();
+            verified.posts += part.segment.posts().map_or(0, |posts| posts.len());
+            let blotting = Blotting::of(&self.workspace.settings);
+            let problems: Vec<String> =
+                ordinals.par_iter().filter_map(|&ordinal| problem(part, ordinal, &blotting)).collect();
+            verified.problems.extend(problems.into_iter().map(|problem| format!("{name}: {problem}")));
+        }
+        let mut paths: Vec<&str> =
+            self.parts.iter().flat_map(|part| part.entries().map(|(_, entry)| entry.shown.as_str())).collect();
+        paths.sort_unstable();
+        for pair in paths.windows(2).filter(|pair| pair[0] == pair[1]) {
+            verified.problems.push(format!("{} is current twice", pair[0]));
+        }
+        verified
+    }
+}
+
+fn problem(part: &Part, ordinal: u32, blotting: &Blotting) -> Option<String> {
+    let shown = &part.segment.entries[ordinal as usize].shown;
+    let Some(document) = part.segment.document(ordinal) else { return Some(format!("{shown} cannot be decoded")) };
+    let mut missing = 0;
+    let mut holders = Vec::new();
+    kept(&document, blotting, &mut Vec::new(), |_, blot| {
+        holders.clear();
+        part.segment.holders(blot, &mut holders);
+        missing += usize::from(!holders.contains(&ordinal));
+    });
+    (missing > 0).then(|| format!("{missing} blots of {shown} do not lead to it"))
+}

@@ -1,0 +1,268 @@
+//! What a reader sees: the current documents of all segments, and open buffers over them. Never changes.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::answer::{Answer, Member};
+use crate::blots::Blotting;
+use crate::clones::{Clones, Library, clones_of, kept};
+use crate::document::Document;
+use crate::raw::settle;
+use crate::search::File;
+use crate::segment::{Entry, Segment, What};
+use crate::settings::Settings;
+use crate::skip::Skip;
+
+/// A segment with those of its entries that are no longer current.
+#[derive(Clone)]
+pub struct Part {
+    /// None while it is in memory only.
+    pub name: Option<String>,
+    pub segment: Arc<Segment>,
+    pub deleted: Arc<Deleted>,
+}
+
+impl Part {
+    pub fn new(name: Option<String>, segment: Segment, deleted: &[u32]) -> Part {
+        let deleted = Deleted::new(segment.entries.len(), deleted);
+        Part { name, segment: Arc::new(segment), deleted: Arc::new(deleted) }
+    }
+
+    /// The current entries with their ordinals.
+    pub fn entries(&self) -> impl Iterator<Item = (u32, &Entry)> {
+        (0..).zip(&self.segment.entries).filter(|(ordinal, _)| !self.deleted.contains(*ordinal))
+    }
+
+    pub fn n_current(&self) -> usize {
+        self.segment.entries.len() - self.deleted.n
+    }
+}
+
+/// Tombstones: a set of ordinals.
+#[derive(Clone, Debug, Default)]
+pub struct Deleted {
+    bits: Vec<u64>,
+    n: usize,
+}
+
+impl Deleted {
+    fn new(n_entries: usize, ordinals: &[u32]) -> Deleted {
+        let mut deleted = Deleted { bits: vec![0; n_entries.div_ceil(64)], n: 0 };
+        ordinals.iter().for_each(|&ordinal| deleted.insert(ordinal));
+        deleted
+    }
+
+    pub fn insert(&mut self, ordinal: u32) {
+        if let Some(bits) = self.bits.get_mut(ordinal as usize / 64) {
+            self.n += usize::from(*bits & (1 << (ordinal % 64)) == 0);
+            *bits |= 1 << (ordinal % 64);
+        }
+    }
+
+    pub fn contains(&self, ordinal: u32) -> bool {
+        self.bits.get(ordinal as usize / 64).is_some_and(|bits| bits & (1 << (ordinal % 64)) != 0)
+    }
+
+    pub fn ordinals(&self) -> Vec<u32> {
+        (0..self.bits.len() as u32 * 64).filter(|&ordinal| self.contains(ordinal)).collect()
+    }
+}
+
+/// An open buffer: what an editor has, whatever the disk says.
+pub struct Buffer {
+    pub shown: String,
+    /// None if there is nothing to compare in it.
+    pub document: Option<Arc<Document>>,
+    /// Its blots, sorted.
+    blots: Vec<u64>,
+}
+
+impl Buffer {
+    pub fn new(shown: String, document: Option<Arc<Document>>, blotting: &Blotting) -> Buffer {
+        let mut blots = Vec::new();
+        if let Some(document) = &document {
+            kept(document, blotting, &mut Vec::new(), |_, blot| blots.push(blot));
+        }
+        blots.sort_unstable();
+        blots.dedup();
+        Buffer { shown, document, blots }
+    }
+}
+
+pub struct Snapshot {
+    pub(crate) parts: Vec<Part>,
+    /// The number of each part's first entry; then that of the first buffer.
+    bases: Vec<u32>,
+    buffers: Vec<Arc<Buffer>>,
+    /// Numbers of entries that a buffer stands over.
+    hidden: HashSet<u32>,
+}
+
+impl Snapshot {
+    /// `covered`: part and ordinal of the entries that buffers stand over.
+    pub(crate) fn new(parts: Vec<Part>, buffers: Vec<Arc<Buffer>>, covered: &[(u32, u32)]) -> Snapshot {
+        let mut bases = vec![0];
+        for part in &parts {
+            bases.push(bases[bases.len() - 1] + part.segment.entries.len() as u32);
+        }
+        let hidden = covered.iter().map(|&(part, ordinal)| bases[part as usize] + ordinal).collect();
+        Snapshot { parts, bases, buffers, hidden }
+    }
+
+    fn first_buffer(&self) -> u32 {
+        self.bases[self.parts.len()]
+    }
+
+    /// The part and the ordinal behind a number.
+    fn place(&self, number: u32) -> Option<(&Part, u32)> {
+        let part = self.bases.partition_point(|&base| base <= number).checked_sub(1)?;
+        Some((self.parts.get(part)?, number - self.bases[part]))
+    }
+
+    fn is_current(&self, part: &Part, ordinal: u32, number: u32) -> bool {
+        !part.deleted.contains(ordinal) && !self.hidden.contains(&number)
+    }
+
+    /// All current entries that no buffer stands over, with their numbers.
+    fn entries(&self) -> impl Iterator<Item = (u32, &Entry)> {
+        let entries = self.parts.iter().zip(&self.bases).flat_map(|(part, &base)| {
+            part.entries().map(move |(ordinal, entry)| (base + ordinal, entry))
+        });
+        entries.filter(|(number, _)| !self.hidden.contains(number))
+    }
+
+    fn buffers(&self) -> impl Iterator<Item = (u32, &Arc<Document>)> {
+        let documents = self.buffers.iter().map(|buffer| buffer.document.as_ref());
+        (self.first_buffer()..).zip(documents).filter_map(|(number, document)| document.map(|document| (number, document)))
+    }
+
+    /// All files that were left out although the walk found them, and why.
+    pub fn skipped(&self) -> Vec<Skip> {
+        let skip = |entry: &Entry| match entry.what {
+            What::Skipped(reason) => Some(Skip { path: entry.shown.clone(), reason }),
+            _ => None,
+        };
+        self.entries().filter_map(|(_, entry)| skip(entry)).collect()
+    }
+
+    /// The documents in the order of their paths: as files of a report, and as members of an answer.
+    pub fn documents(&self, root: &std::path::Path) -> (Vec<File>, Vec<Member>) {
+        let stored = self.entries().filter_map(|(number, entry)| match entry.what {
+            What::Document { language, n_lines, n_tokens, .. } => {
+                let file = File {
+                    path: entry.path_under(root),
+                    shown: entry.shown.clone(),
+                    language,
+                    n_lines,
+                    n_tokens,
+                    bytes: entry.known.size,
+                };
+                Some((file, Member { identity: entry.identity(), number }))
+            }
+            _ => None,
+        });
+        let open = self.buffers().map(|(number, document)| {
+            // Of no content that the disk could have.
+            let identity = xxhash_rust::xxh3::xxh3_64(&(Arc::as_ptr(document) as usize).to_le_bytes());
+            (File::of(document), Member { identity, number })
+        });
+        let mut all: Vec<(File, Member)> = stored.chain(open).collect();
+        all.sort_by(|a, b| a.0.shown.cmp(&b.0.shown));
+        all.into_iter().unzip()
+    }
+
+    /// A document that is in a segment though it is no longer current.
+    pub(crate) fn gone(&self, identity: u64) -> Option<Arc<Document>> {
+        self.parts.iter().find_map(|part| {
+            let ordinal = part.deleted.ordinals().into_iter().find(|&ordinal| {
+                part.segment.entries.get(ordinal as usize).is_some_and(|entry| entry.identity() == identity)
+            })?;
+            part.segment.document(ordinal)
+        })
+    }
+
+    /// The document with this path, and its number.
+    fn find(&self, shown: &str) -> Option<(u32, Arc<Document>)> {
+        if let Some(at) = self.buffers.iter().position(|buffer| buffer.shown == shown) {
+            return Some((self.first_buffer() + at as u32, self.buffers[at].document.clone()?));
+        }
+        let number = self.parts.iter().zip(&self.bases).find_map(|(part, &base)| {
+            let ordinal = part.segment.ordinal(shown).filter(|&ordinal| !part.deleted.contains(ordinal))?;
+            Some(base + ordinal)
+        })?;
+        Some((number, self.document(number)?))
+    }
+
+    /// The classes that the document with this path has a copy of, worst first.
+    /// None, if there is no such document or the index cannot be read.
+    pub fn clones_of(&self, shown: &str, settings: &Settings) -> Option<Clones> {
+        let (number, document) = self.find(shown)?;
+        clones_of(&document, &Others { snapshot: self, except: number }, settings)
+    }
+
+    /// The raw classes of the whole workspace: from what they were before, if that is possible.
+    pub(crate) fn answer(&self, members: &[Member], before: Option<&Answer>, settings: &Settings) -> Option<Answer> {
+        let updated = before.and_then(|before| before.update(members, self, |identity| self.gone(identity), settings));
+        updated.or_else(|| Answer::find(members, self, settings))
+    }
+
+    /// Are the files behind it still what they were when they were opened?
+    pub fn is_whole(&self) -> bool {
+        self.parts.iter().all(|part| part.segment.is_whole())
+    }
+}
+
+/// From raw classes to the classes that are shown.
+pub(crate) fn shown(answer: &Answer, settings: &Settings) -> Vec<crate::Class> {
+    settle(answer.raw().cloned().collect(), settings)
+}
+
+impl Library for Snapshot {
+    fn holders(&self, blot: u64, numbers: &mut Vec<u32>) {
+        for (part, &base) in self.parts.iter().zip(&self.bases) {
+            let from = numbers.len();
+            part.segment.holders(blot, numbers);
+            let mut kept = from;
+            for i in from..numbers.len() {
+                let number = base + numbers[i];
+                if self.is_current(part, numbers[i], number) {
+                    numbers[kept] = number;
+                    kept += 1;
+                }
+            }
+            numbers.truncate(kept);
+        }
+        let open = (self.first_buffer()..).zip(&self.buffers);
+        numbers.extend(open.filter(|(_, buffer)| buffer.blots.binary_search(&blot).is_ok()).map(|(number, _)| number));
+    }
+
+    fn document(&self, number: u32) -> Option<Arc<Document>> {
+        match number.checked_sub(self.first_buffer()) {
+            Some(buffer) => self.buffers.get(buffer as usize)?.document.clone(),
+            None => {
+                let (part, ordinal) = self.place(number)?;
+                part.segment.document(ordinal)
+            }
+        }
+    }
+}
+
+/// All documents but one.
+struct Others<'a> {
+    snapshot: &'a Snapshot,
+    except: u32,
+}
+
+impl Library for Others<'_> {
+    fn holders(&self, blot: u64, numbers: &mut Vec<u32>) {
+        let from = numbers.len();
+        self.snapshot.holders(blot, numbers);
+        if let Some(at) = numbers[from..].iter().position(|&number| number == self.except) {
+            numbers.remove(from + at);
+        }
+    }
+
+    fn document(&self, number: u32) -> Option<Arc<Document>> {
+        self.snapshot.document(number)
+    }
+}

@@ -19,6 +19,7 @@ pub mod settings;
 pub mod skip;
 mod suppress;
 pub mod text;
+pub mod watch;
 mod zones;
 
 use std::path::PathBuf;

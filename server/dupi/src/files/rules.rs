@@ -1,7 +1,7 @@
 //! Ignore files: which of them hold for a folder, and what they leave out. Knows nothing of the walk.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -99,4 +99,12 @@ fn checkout(folder: &Path) -> Option<&Path> {
 /// Does a folder lie in a git checkout?
 pub fn in_checkout(folder: &Path) -> bool {
     checkout(folder).is_some()
+}
+
+/// The folders outside a resolved folder in which an ignore file that holds for it may stand.
+pub fn folders_above(folder: &Path) -> Vec<PathBuf> {
+    let Some(top) = checkout(folder) else { return Vec::new() };
+    let between = folder.ancestors().skip(1).take_while(|dir| dir.starts_with(top));
+    let info = top.join(EXCLUDE).parent().map(Path::to_owned);
+    between.map(Path::to_owned).chain(info.filter(|info| info.is_dir())).collect()
 }

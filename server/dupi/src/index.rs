@@ -576,3 +576,60 @@ fn batches(sources: &[Source], memory: u64) -> Vec<&[Source]> {
     }
     batches
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::search::tests::program;
+    use crate::store::Memory;
+
+    fn workspace(root: &Path) -> Workspace {
+        let settings = Settings { min_tokens: 20, test_min_tokens: 20, min_lines: 2, ..Settings::default() };
+        Workspace { root: root.to_owned(), paths: vec![root.to_owned()], settings }
+    }
+
+    fn text(report: &Report) -> String {
+        let files: Vec<&str> = report.files.iter().map(|file| file.shown.as_str()).collect();
+        format!("{files:?} {:?} {:#?}", report.skipped, report.classes)
+    }
+
+    fn fresh(workspace: &Workspace) -> String {
+        text(&crate::search(&workspace.root, &workspace.paths, &workspace.settings, &|_| {}).expect("a folder"))
+    }
+
+    #[test]
+    fn an_index_answers_as_a_search_does_through_changes_and_reopening() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        let workspace = workspace(&root);
+        let store: Arc<dyn Store> = Arc::new(Memory::default());
+        let write = |name: &str, seed: u8| {
+            let statements: Vec<(u8, u8, u8)> = (0..40u8).map(|i| (i * 7 + seed, i % 3, i % 2)).collect();
+            fs::write(root.join(name), program(&statements)).expect("a file");
+        };
+        (0..9).for_each(|i| write(&format!("{i}.go"), i % 3));
+        fs::write(root.join("empty.go"), "").expect("a file");
+        let mut index = Index::open(Arc::clone(&store), workspace.clone(), MEMORY);
+        let changes = index.refresh(&|_| {}).expect("a folder");
+        assert_eq!(changes, Changes { added: 10, ..Changes::default() });
+        assert_eq!(text(&index.report(&workspace.settings).expect("an answer")), fresh(&workspace));
+        for round in 0..12u8 {
+            write(&format!("{}.go", round % 9), round);
+            fs::remove_file(root.join(format!("{}.go", (round * 5 + 1) % 9))).ok();
+            write(&format!("n{round}.go"), round / 2);
+            if round % 4 == 3 {
+                drop(index);
+                index = Index::open(Arc::clone(&store), workspace.clone(), MEMORY);
+            }
+            assert!(index.refresh(&|_| {}).expect("a folder").any());
+            index.merge();
+            assert!(index.is_committed());
+            assert_eq!(index.verify().problems, Vec::<String>::new());
+            assert_eq!(text(&index.report(&workspace.settings).expect("an answer")), fresh(&workspace), "{round}");
+        }
+        assert!(index.stats().segments < 12, "merged");
+        assert_eq!(index.troubles(), Vec::<String>::new());
+    }
+}

@@ -154,7 +154,7 @@ pub mod tests {
     use crate::{Fragment, Kind, Zone};
 
     /// A small program: statements drawn from a few shapes with a few names, so that repeats of all sorts come about.
-    fn program(statements: &[(u8, u8, u8)]) -> String {
+    pub fn program(statements: &[(u8, u8, u8)]) -> String {
         let mut text = String::from("package p\n");
         for (i, chunk) in statements.chunks(9).enumerate() {
             text.push_str(&format!("func f{i}(a, b int) int {{\n"));

@@ -68,15 +68,7 @@ impl Workspace {
     /// A fingerprint of all that decides which documents there are and what is stored of them.
     pub fn profile(&self) -> u64 {
         let Settings {
-            include,
-            exclude,
-            languages,
-            max_file_bytes,
-            gitignore,
-            skip_vendored,
-            skip_hidden,
-            zones,
-            ..
+            include, exclude, languages, max_file_bytes, gitignore, skip_vendored, skip_hidden, zones, ..
         } = &self.settings;
         let blotting = Blotting::of(&self.settings);
         let generated = zones.contains(&Zone::Generated);
@@ -359,7 +351,8 @@ impl Index {
             return self.by_path.keys().cloned().collect();
         }
         let folder = format!("{shown}/");
-        let below = self.by_path.range(folder.clone()..).map(|(path, _)| path).take_while(|path| path.starts_with(&folder));
+        let below =
+            self.by_path.range(folder.clone()..).map(|(path, _)| path).take_while(|path| path.starts_with(&folder));
         below.chain(self.by_path.get_key_value(shown).map(|(path, _)| path)).cloned().collect()
     }
 
@@ -447,7 +440,7 @@ impl Index {
             let name = format!("{:x}-{:016x}.seg", self.generation + 1, checksum(&bytes));
             let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&bytes));
             match written.and_then(|()| self.store.open(&name)) {
-                Ok(mapped) if mapped[..] .len() == bytes.len() => return (Some(name), mapped),
+                Ok(mapped) if mapped[..].len() == bytes.len() => return (Some(name), mapped),
                 Ok(_) => self.trouble(format!("{name} is not what was written: it stays in memory")),
                 Err(error) => self.trouble(format!("the index stays in memory: {error}")),
             }
@@ -525,9 +518,10 @@ impl Index {
             self.answers.insert(key, answer);
         }
         let before = self.answers.get(&key);
-        let answer = self.snapshot.answer(&members, before, settings).ok_or_else(|| Error::Index {
-            path: self.workspace.root.clone(),
-        })?;
+        let answer = self
+            .snapshot
+            .answer(&members, before, settings)
+            .ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
         let is_new = before != Some(&answer);
         let classes = snapshot::shown(&answer, settings);
         if is_new && self.buffers.is_empty() && self.is_writer() && self.committed {
@@ -606,7 +600,8 @@ mod tests {
         let workspace = workspace(&root);
         let store: Arc<dyn Store> = Arc::new(Memory::default());
         let write = |name: &str, seed: u8| {
-            let statements: Vec<(u8, u8, u8)> = (0..40u8).map(|i| (i * 7 + seed, i % 3, i % 2)).collect();
+            let statements: Vec<(u8, u8, u8)> =
+                (0..40u8).map(|i| (i.wrapping_mul(7).wrapping_add(seed), i % 3, i % 2)).collect();
             fs::write(root.join(name), program(&statements)).expect("a file");
         };
         (0..9).for_each(|i| write(&format!("{i}.go"), i % 3));

@@ -44,10 +44,19 @@ pub use skip::{Skip, SkipReason};
 /// What can go wrong in the engine. Content never does: a file yields tokens, or a reason why it was skipped.
 #[derive(Debug)]
 pub enum Error {
-    Read { path: PathBuf, source: std::io::Error },
-    Glob { key: &'static str, pattern: String, source: globset::Error },
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    Glob {
+        key: &'static str,
+        pattern: String,
+        source: globset::Error,
+    },
     /// An index that was opened can no longer be read.
-    Index { path: PathBuf },
+    Index {
+        path: PathBuf,
+    },
 }
 
 impl std::fmt::Display for Error {

@@ -62,7 +62,12 @@ pub struct Entry {
 
 #[derive(Clone, Copy)]
 pub enum What {
-    Document { language: &'static Language, n_lines: u32, n_tokens: u32, generated: bool },
+    Document {
+        language: &'static Language,
+        n_lines: u32,
+        n_tokens: u32,
+        generated: bool,
+    },
     Skipped(SkipReason),
     /// No source at all: a file without an extension, most often.
     Other,
@@ -314,7 +319,8 @@ impl Segment {
             table: (bytes.len() - posts_end) as u64,
         };
         let size = zstd::zstd_safe::get_frame_content_size(table).ok()??;
-        let table = zstd::bulk::decompress(table, usize::try_from(size).ok().filter(|&size| size <= MAX_TABLE)?).ok()?;
+        let table =
+            zstd::bulk::decompress(table, usize::try_from(size).ok().filter(|&size| size <= MAX_TABLE)?).ok()?;
         let mut table = Reader::new(&table);
         let mut at = HEADER;
         let (mut blocks, mut places) = (Vec::new(), Vec::new());
@@ -389,7 +395,8 @@ impl Segment {
             n_lines,
         };
         let block = &self.bytes[self.blocks[block as usize].clone()];
-        let document = DECODER.with_borrow_mut(|decoder| decoder.document(block, index as usize, &self.dictionary, head))?;
+        let document =
+            DECODER.with_borrow_mut(|decoder| decoder.document(block, index as usize, &self.dictionary, head))?;
         (document.codes.len() == n_tokens as usize).then(|| Arc::new(document))
     }
 }

@@ -125,15 +125,19 @@ impl Snapshot {
 
     /// All current entries that no buffer stands over, with their numbers.
     fn entries(&self) -> impl Iterator<Item = (u32, &Entry)> {
-        let entries = self.parts.iter().zip(&self.bases).flat_map(|(part, &base)| {
-            part.entries().map(move |(ordinal, entry)| (base + ordinal, entry))
-        });
+        let entries = self
+            .parts
+            .iter()
+            .zip(&self.bases)
+            .flat_map(|(part, &base)| part.entries().map(move |(ordinal, entry)| (base + ordinal, entry)));
         entries.filter(|(number, _)| !self.hidden.contains(number))
     }
 
     fn buffers(&self) -> impl Iterator<Item = (u32, &Arc<Document>)> {
         let documents = self.buffers.iter().map(|buffer| buffer.document.as_ref());
-        (self.first_buffer()..).zip(documents).filter_map(|(number, document)| document.map(|document| (number, document)))
+        (self.first_buffer()..)
+            .zip(documents)
+            .filter_map(|(number, document)| document.map(|document| (number, document)))
     }
 
     /// All files that were left out although the walk found them, and why.

@@ -28,7 +28,7 @@ use crate::search::{Progress, Report};
 use crate::segment::{self, Fresh, Segment, Unusable, checksum};
 use crate::settings::Settings;
 use crate::skip::Skip;
-use crate::snapshot::{self, Buffer, Part, Snapshot};
+use crate::snapshot::{self, Buffer, Cache, Part, Snapshot};
 use crate::store::{Bytes, Lock, Store};
 use crate::{Error, clones};
 
@@ -122,6 +122,7 @@ pub struct Index {
     /// What the last walk left out.
     left_out: Vec<Skip>,
     answers: HashMap<u64, Answer>,
+    cache: Arc<Cache>,
     snapshot: Arc<Snapshot>,
     troubles: Vec<String>,
     told: Vec<String>,
@@ -145,6 +146,7 @@ impl Index {
 
     fn new(store: Arc<dyn Store>, workspace: Workspace, memory: u64) -> Index {
         let profile = workspace.profile();
+        let cache = snapshot::cache();
         Index {
             store,
             workspace,
@@ -159,7 +161,8 @@ impl Index {
             buffers: BTreeMap::new(),
             left_out: Vec::new(),
             answers: HashMap::new(),
-            snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[])),
+            snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[], Arc::clone(&cache))),
+            cache,
             troubles: Vec::new(),
             told: Vec::new(),
         }
@@ -302,7 +305,7 @@ impl Index {
     fn renew_snapshot(&mut self) {
         let buffers: Vec<Arc<Buffer>> = self.buffers.values().cloned().collect();
         let covered: Vec<At> = self.buffers.keys().filter_map(|shown| self.by_path.get(shown)).copied().collect();
-        self.snapshot = Arc::new(Snapshot::new(self.parts.clone(), buffers, &covered));
+        self.snapshot = Arc::new(Snapshot::new(self.parts.clone(), buffers, &covered, Arc::clone(&self.cache)));
     }
 
     /// Follows another writer, or becomes the writer if there is none any more.

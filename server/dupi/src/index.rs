@@ -28,7 +28,7 @@ use crate::search::{Progress, Report};
 use crate::segment::{self, Fresh, Segment, Unusable, checksum};
 use crate::settings::Settings;
 use crate::skip::Skip;
-use crate::snapshot::{self, Buffer, Part, Snapshot};
+use crate::snapshot::{self, Buffer, Cache, Part, Snapshot};
 use crate::store::{Bytes, Lock, Store};
 use crate::{Error, clones};
 
@@ -122,6 +122,7 @@ pub struct Index {
     /// What the last walk left out.
     left_out: Vec<Skip>,
     answers: HashMap<u64, Answer>,
+    cache: Arc<Cache>,
     snapshot: Arc<Snapshot>,
     troubles: Vec<String>,
     told: Vec<String>,
@@ -131,6 +132,7 @@ impl Index {
     /// Opens what is on disk, as far as it is usable. Nothing is read of the workspace yet.
     pub fn open(store: Arc<dyn Store>, workspace: Workspace, memory: u64) -> Index {
         let profile = workspace.profile();
+        let cache = snapshot::cache();
         let mut index = Index {
             store,
             workspace,
@@ -145,7 +147,8 @@ impl Index {
             buffers: BTreeMap::new(),
             left_out: Vec::new(),
             answers: HashMap::new(),
-            snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[])),
+            snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[], Arc::clone(&cache))),
+            cache,
             troubles: Vec::new(),
             told: Vec::new(),
         };
@@ -288,7 +291,7 @@ impl Index {
     fn renew_snapshot(&mut self) {
         let buffers: Vec<Arc<Buffer>> = self.buffers.values().cloned().collect();
         let covered: Vec<At> = self.buffers.keys().filter_map(|shown| self.by_path.get(shown)).copied().collect();
-        self.snapshot = Arc::new(Snapshot::new(self.parts.clone(), buffers, &covered));
+        self.snapshot = Arc::new(Snapshot::new(self.parts.clone(), buffers, &covered, Arc::clone(&self.cache)));
     }
 
     /// Follows another writer, or becomes the writer if there is none any more.

@@ -486,8 +486,8 @@ impl Index {
         let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
         let source = Source::new(path.to_owned(), shown.clone());
         let settings = &self.workspace.settings;
-        let document = Document::parse(&source, text, settings, &mut Scratch::default()).ok().flatten().map(Arc::new);
-        let buffer = Buffer::new(shown.clone(), document, &Blotting::of(settings));
+        let document = Document::parse(&source, text, settings, &mut Scratch::default());
+        let buffer = Buffer::new(shown.clone(), freshness::content(text), document, &Blotting::of(settings));
         self.buffers.insert(shown, Arc::new(buffer));
         self.renew_snapshot();
     }

@@ -26,11 +26,7 @@ impl Folder {
     /// sources do.
     pub fn create(path: impl Into<PathBuf>) -> io::Result<Folder> {
         let path = path.into();
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&path).map_err(|source| failed("create", &path, source))?;
+        create(&path).map_err(|source| failed("create", &path, source))?;
         Ok(Folder { path, never_map: false, plain_reads: AtomicBool::new(false) })
     }
 
@@ -158,6 +154,8 @@ impl Store for Folder {
     fn lock(&self) -> io::Result<Option<Lock>> {
         let path = self.path.join(LOCK);
         let lock = || -> io::Result<Option<Lock>> {
+            // Somebody may have removed the folder since: then it starts anew.
+            create(&self.path)?;
             if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_file()) {
                 return Err(io::Error::new(ErrorKind::InvalidData, "not a regular file"));
             }
@@ -170,6 +168,14 @@ impl Store for Folder {
         };
         lock().map_err(|source| failed("lock", &path, source))
     }
+}
+
+fn create(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 /// Is `path` the name of this very file?

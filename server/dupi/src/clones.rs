@@ -31,6 +31,38 @@ pub trait Library: Sync {
 
     /// A document, unless it cannot be read.
     fn document(&self, number: u32) -> Option<Arc<Document>>;
+
+    /// The same with its blots; a library may remember those that were asked for lately.
+    fn prepared(&self, number: u32, blotting: &Blotting) -> Option<Arc<Prepared>> {
+        self.document(number).map(|document| Arc::new(Prepared::new(document, blotting)))
+    }
+}
+
+/// A document and its kept blots.
+pub struct Prepared {
+    pub document: Arc<Document>,
+    marks: Box<[(u64, Mark)]>,
+}
+
+impl Prepared {
+    pub fn new(document: Arc<Document>, blotting: &Blotting) -> Prepared {
+        let mut marks = Vec::new();
+        kept(&document, blotting, &mut Vec::new(), |kept, blot| {
+            marks.push((blot, Mark { run_end: kept.run_end, plain: kept.is_plain(), shared: false }));
+        });
+        Prepared { document, marks: marks.into() }
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn weight(&self) -> usize {
+        self.document.weight() + size_of_val(&*self.marks)
+    }
+
+    /// Where something can stand that has one of the sorted `blots`.
+    fn ranges(&self, blots: &[u64], blotting: &Blotting) -> Vec<Range<u32>> {
+        let marks = self.marks.iter().map(|(blot, mark)| Mark { shared: blots.binary_search(blot).is_ok(), ..*mark });
+        covered(marks, blotting, self.document.codes.len() as u32)
+    }
 }
 
 /// Classes, and the documents that they name by index.
@@ -44,11 +76,20 @@ pub struct Clones {
 /// Or nothing, if a document of the library cannot be read.
 pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Settings) -> Option<Clones> {
     let query = Query::new(document, settings);
-    let partners = decode(&query.partners(library), library)?;
-    let mut documents: Vec<Arc<Document>> = partners.into_iter().map(|(_, document)| document).collect();
+    let (blots, blotting) = (query.blots(), &query.blotting);
+    let mut partners: Vec<(Arc<Document>, Vec<Range<u32>>)> = query
+        .partners(library)
+        .par_iter()
+        .with_min_len(4)
+        .map(|&number| {
+            let prepared = library.prepared(number, blotting)?;
+            Some((prepared.document.clone(), prepared.ranges(&blots, blotting)))
+        })
+        .collect::<Option<_>>()?;
+    partners.push((document.clone(), Prepared::new(document.clone(), blotting).ranges(&blots, blotting)));
+    partners.sort_by(|a, b| a.0.shown.cmp(&b.0.shown));
+    let (documents, ranges): (Vec<Arc<Document>>, Vec<Vec<Range<u32>>>) = partners.into_iter().unzip();
     let at = documents.partition_point(|other| other.shown < document.shown);
-    documents.insert(at, document.clone());
-    let ranges = ranges(&documents, &query.blots(), &query.blotting);
     let own = at as u32;
     let mut groups = groups(&documents, &ranges, settings);
     groups.retain(|places| places.iter().any(|place| place.document == own));
@@ -68,18 +109,8 @@ pub fn decode(numbers: &[u32], library: &impl Library) -> Option<Vec<(u32, Arc<D
 
 /// For each document, where something can stand that has one of the sorted `blots`.
 pub fn ranges(documents: &[Arc<Document>], blots: &[u64], blotting: &Blotting) -> Vec<Vec<Range<u32>>> {
-    documents
-        .par_iter()
-        .with_min_len(8)
-        .map_init(Vec::new, |scratch, document| {
-            let mut marks = Vec::new();
-            kept(document, blotting, scratch, |kept, blot| {
-                let shared = blots.binary_search(&blot).is_ok();
-                marks.push(Mark { run_end: kept.run_end, plain: kept.is_plain(), shared });
-            });
-            covered(marks.into_iter(), blotting, document.codes.len() as u32)
-        })
-        .collect()
+    let ranges = |document: &Arc<Document>| Prepared::new(document.clone(), blotting).ranges(blots, blotting);
+    documents.par_iter().with_min_len(8).map(ranges).collect()
 }
 
 /// Calls `each` for each kept blot of a document, with the blot as it is stored: apart from those of other families.

@@ -29,7 +29,7 @@ use crate::search::{Progress, Report};
 use crate::segment::{self, Fresh, Segment, Unusable, checksum};
 use crate::settings::Settings;
 use crate::skip::Skip;
-use crate::snapshot::{self, Buffer, Part, Snapshot};
+use crate::snapshot::{self, Buffer, Cache, Part, Snapshot};
 use crate::store::{Bytes, Lock, Store};
 use crate::{Error, clones};
 
@@ -126,6 +126,7 @@ pub struct Index {
     /// What the last walk left out.
     left_out: Vec<Skip>,
     answers: HashMap<u64, Answer>,
+    cache: Arc<Cache>,
     snapshot: Arc<Snapshot>,
     troubles: Vec<String>,
     /// What was told, and is not over.
@@ -136,6 +137,7 @@ impl Index {
     /// Opens what is on disk, as far as it is usable. Nothing is read of the workspace yet.
     pub fn open(store: Arc<dyn Store>, workspace: Workspace, memory: u64) -> Index {
         let profile = workspace.profile();
+        let cache = snapshot::cache();
         let mut index = Index {
             store,
             workspace,
@@ -150,7 +152,8 @@ impl Index {
             buffers: BTreeMap::new(),
             left_out: Vec::new(),
             answers: HashMap::new(),
-            snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[])),
+            snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[], Arc::clone(&cache))),
+            cache,
             troubles: Vec::new(),
             told: Vec::new(),
         };
@@ -294,7 +297,7 @@ impl Index {
     fn renew_snapshot(&mut self) {
         let buffers: Vec<Arc<Buffer>> = self.buffers.values().cloned().collect();
         let covered: Vec<At> = self.buffers.keys().filter_map(|shown| self.by_path.get(shown)).copied().collect();
-        self.snapshot = Arc::new(Snapshot::new(self.parts.clone(), buffers, &covered));
+        self.snapshot = Arc::new(Snapshot::new(self.parts.clone(), buffers, &covered, Arc::clone(&self.cache)));
     }
 
     /// Follows another writer, or becomes the writer if there is none any more. Says whether all was loaded anew: what

@@ -78,10 +78,9 @@ pub fn judge(documents: &[Arc<Document>], settings: &Settings, places: &[Fragmen
         let renamed = by_alpha.get(&variant.alpha).copied().filter(|_| bar.renaming);
         let renamed = renamed.filter(|&i| likeness(&clusters[i]).literals <= bar.literals_renamed);
         let home = renamed.or_else(|| {
-            clusters.iter().take(MAX_LEADERS).position(|cluster| {
-                let likeness = likeness(cluster);
-                likeness.similarity >= bar.similarity && likeness.literals <= bar.literals
-            })
+            // Texts that are not equal are never wholly alike.
+            let leaders = if bar.similarity < 1.0 { MAX_LEADERS } else { 0 };
+            clusters.iter().take(leaders).position(|cluster| bar.admits(documents, &cluster[0].copies[0], &variant.copies[0]))
         });
         let home = home.unwrap_or(clusters.len());
         by_alpha.entry(variant.alpha).or_insert(home);
@@ -138,6 +137,19 @@ impl Bar {
             _ => (MAX_LITERALS_ALIKE, MAX_LITERALS_RENAMED),
         };
         Bar { similarity, renaming, literals, literals_renamed }
+    }
+
+    /// Are the texts of two fragments alike enough? Looks no further than needed to say no.
+    fn admits(&self, documents: &[Arc<Document>], a: &Fragment, b: &Fragment) -> bool {
+        let ((codes, of_a), (_, of_b)) = (tokens(documents, a), tokens(documents, b));
+        let different = of_a.iter().zip(of_b).filter(|(a, b)| a != b);
+        // One more than may differ at most, so that rounding never decides here.
+        let max = ((1.0 - self.similarity) * codes.len() as f64) as usize + 1;
+        if different.take(max + 1).count() > max {
+            return false;
+        }
+        let likeness = Likeness::of(documents, a, b);
+        likeness.similarity >= self.similarity && likeness.literals <= self.literals
     }
 }
 

@@ -41,8 +41,9 @@ pub fn raw_classes(documents: &[Arc<Document>], ranges: &[Vec<Range<u32>>], sett
 
 /// The raw classes among groups of places.
 pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Vec<Fragment>]) -> Vec<Raw> {
-    groups
+    let mut raw: Vec<Raw> = groups
         .par_iter()
+        .with_min_len(16)
         .with_max_len(256)
         .map_init(LastUses::default, |uses, places| {
             let classes = judge(documents, settings, places, uses);
@@ -50,7 +51,11 @@ pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Vec<Fr
             classes.into_iter().map(move |class| Raw { key, class })
         })
         .flatten_iter()
-        .collect()
+        .collect();
+    // Found by structure, by text and as a single unit: one is enough.
+    raw.par_sort_unstable_by(|a, b| (a.key, &a.class.copies).cmp(&(b.key, &b.class.copies)));
+    raw.dedup();
+    raw
 }
 
 /// All groups of places with one structure or one text, each in document order.
@@ -72,6 +77,7 @@ fn groups_of_family(
     let imports = settings.zones.contains(&Zone::Imports);
     let parts: Vec<runs::Letters> = members
         .par_iter()
+        .with_min_len(4)
         .map_init(LastUses::default, |uses, &i| {
             runs::letters(&documents[i as usize], i, &ranges[i as usize], floor, imports, uses)
         })

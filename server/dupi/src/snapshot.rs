@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::answer::{Answer, Member};
 use crate::blots::Blotting;
-use crate::clones::{Clones, Library, clones_of, kept};
+use crate::clones::{Clones, Library, Prepared, clones_of, kept};
 use crate::document::Document;
 use crate::raw::settle;
 use crate::search::File;
@@ -101,7 +101,29 @@ impl Buffer {
     }
 }
 
+/// Documents that were decoded lately, by segment and ordinal: who types in a file asks for the same ones all the time.
+pub(crate) type Cache = quick_cache::sync::Cache<(u64, u32), Arc<Prepared>, ByWeight>;
+
+#[derive(Clone)]
+pub(crate) struct ByWeight;
+
+impl quick_cache::Weighter<(u64, u32), Arc<Prepared>> for ByWeight {
+    fn weight(&self, _: &(u64, u32), prepared: &Arc<Prepared>) -> u64 {
+        prepared.weight() as u64
+    }
+}
+
+/// Memory for documents that were decoded lately. Some thousand documents: the partners of one in the worst case.
+const CACHE_BYTES: u64 = 96 << 20;
+/// What a document takes on average.
+const CACHED_BYTES: u64 = 16 << 10;
+
+pub(crate) fn cache() -> Arc<Cache> {
+    Arc::new(Cache::with_weighter((CACHE_BYTES / CACHED_BYTES) as usize, CACHE_BYTES, ByWeight))
+}
+
 pub struct Snapshot {
+    cache: Arc<Cache>,
     pub(crate) parts: Vec<Part>,
     /// The number of each part's first entry; then that of the first buffer.
     bases: Vec<u32>,
@@ -112,13 +134,18 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// `covered`: part and ordinal of the entries that buffers stand over.
-    pub(crate) fn new(parts: Vec<Part>, buffers: Vec<Arc<Buffer>>, covered: &[(u32, u32)]) -> Snapshot {
+    pub(crate) fn new(
+        parts: Vec<Part>,
+        buffers: Vec<Arc<Buffer>>,
+        covered: &[(u32, u32)],
+        cache: Arc<Cache>,
+    ) -> Snapshot {
         let mut bases = vec![0];
         for part in &parts {
             bases.push(bases[bases.len() - 1] + part.segment.entries.len() as u32);
         }
         let hidden = covered.iter().map(|&(part, ordinal)| bases[part as usize] + ordinal).collect();
-        Snapshot { parts, bases, buffers, hidden }
+        Snapshot { cache, parts, bases, buffers, hidden }
     }
 
     fn first_buffer(&self) -> u32 {
@@ -211,7 +238,9 @@ impl Snapshot {
     /// None, if there is no such document or the index cannot be read.
     pub fn clones_of(&self, shown: &str, settings: &Settings) -> Option<Clones> {
         let (number, document) = self.find(shown)?;
-        clones_of(&document, &Others { snapshot: self, except: number }, settings)
+        let others = Others { snapshot: self, except: number };
+        // On a worker thread from the start: each parallel step would hand over to one by itself.
+        rayon::scope(|_| clones_of(&document, &others, settings))
     }
 
     /// The raw classes of the whole workspace: from what they were before, if that is possible.
@@ -259,6 +288,21 @@ impl Library for Snapshot {
             }
         }
     }
+
+    fn prepared(&self, number: u32, blotting: &Blotting) -> Option<Arc<Prepared>> {
+        let prepare = || self.document(number).map(|document| Arc::new(Prepared::new(document, blotting)));
+        if number >= self.first_buffer() {
+            return prepare();
+        }
+        let (part, ordinal) = self.place(number)?;
+        let key = (part.segment.checksum(), ordinal);
+        if let Some(prepared) = self.cache.get(&key) {
+            return Some(prepared);
+        }
+        let prepared = prepare()?;
+        self.cache.insert(key, prepared.clone());
+        Some(prepared)
+    }
 }
 
 /// All documents but one.
@@ -278,5 +322,9 @@ impl Library for Others<'_> {
 
     fn document(&self, number: u32) -> Option<Arc<Document>> {
         self.snapshot.document(number)
+    }
+
+    fn prepared(&self, number: u32, blotting: &Blotting) -> Option<Arc<Prepared>> {
+        self.snapshot.prepared(number, blotting)
     }
 }

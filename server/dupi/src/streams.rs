@@ -16,7 +16,7 @@
 //! Structure goes well with zstd, since the same shapes return all the time: codes, breaks and units in one stream are
 //! as small as codes alone, for where units start and lines break follows from the codes. Symbols do not: what was used
 //! two lines ago returns, not what stood beside it. Coding each against its context, with odds learnt from the whole
-//! segment, takes a sixth less than move-to-front ranks in zstd.
+//! segment, takes a sixth less than move-to-front ranks in zstd, and about as long as tokenizing the file did.
 
 mod coder;
 mod dictionary;

@@ -43,15 +43,13 @@ impl Odds {
         (range >> 16) * odds.clamp(LEAST, 0xffff - LEAST)
     }
 
+    /// Without a branch: the answers worth coding are those that cannot be foretold, by the processor neither.
     #[inline]
     fn learn(&mut self, bit: bool) {
-        if bit {
-            self.quick += (u16::MAX - self.quick) >> QUICK;
-            self.slow += (u16::MAX - self.slow) >> SLOW;
-        } else {
-            self.quick -= self.quick >> QUICK;
-            self.slow -= self.slow >> SLOW;
-        }
+        let goal = if bit { 0xffff } else { 0 };
+        let follow = |odds: u16, rate: u32| (i32::from(odds) + ((goal - i32::from(odds)) >> rate)) as u16;
+        self.quick = follow(self.quick, QUICK);
+        self.slow = follow(self.slow, SLOW);
     }
 }
 
@@ -112,16 +110,12 @@ impl<'a> Writer<'a> {
 impl Coder for Writer<'_> {
     const READS: bool = false;
 
-    #[inline]
+    #[inline(always)]
     fn bit(&mut self, context: usize, bit: bool) -> bool {
         let odds = &mut self.odds[context];
         let bound = odds.split(self.range);
-        if bit {
-            self.range = bound;
-        } else {
-            self.low += u64::from(bound);
-            self.range -= bound;
-        }
+        self.low += if bit { 0 } else { u64::from(bound) };
+        self.range = if bit { bound } else { self.range - bound };
         odds.learn(bit);
         self.normalize();
         bit
@@ -173,17 +167,13 @@ impl<'a> Reader<'a> {
 impl Coder for Reader<'_> {
     const READS: bool = true;
 
-    #[inline]
+    #[inline(always)]
     fn bit(&mut self, context: usize, _: bool) -> bool {
         let odds = &mut self.odds[context];
         let bound = odds.split(self.range);
         let bit = self.code < bound;
-        if bit {
-            self.range = bound;
-        } else {
-            self.code -= bound;
-            self.range -= bound;
-        }
+        self.code -= if bit { 0 } else { bound };
+        self.range = if bit { bound } else { self.range - bound };
         odds.learn(bit);
         self.normalize();
         bit

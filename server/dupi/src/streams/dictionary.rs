@@ -19,12 +19,11 @@ use super::symbols::{N_CONTEXTS, Predictor};
 use super::{read_varint, structure, write_varint};
 use crate::document::{Document, SYMBOL_BITS};
 
-/// Classes of symbols; class 0 is those that the dictionary does not have.
-pub const N_CLASSES: usize = 16;
-/// All that the classes can number.
-const MAX_SYMBOLS: usize = 1 << N_CLASSES;
-/// A symbol costs 23 bits in the dictionary and in each document that has it, or up to 16 in each of these: it has to
-/// be in three to be worth it.
+/// Classes of symbols; class 0 is those that the dictionary does not have. A power of two, for they are told bit by bit.
+pub const N_CLASSES: usize = 32;
+/// In a segment as large as Linux the last ones are in six documents each. All of them are a megabyte in memory.
+const MAX_SYMBOLS: usize = 1 << 18;
+/// A symbol takes about 12 bits of the dictionary, and saves some of 23 in each document that has it: five or more.
 const MIN_DOCUMENTS: u16 = 3;
 
 /// Documents from which odds are learnt: more do not make them better.
@@ -136,8 +135,8 @@ pub struct Dictionary {
     decompression: DDict<'static>,
     /// Made when something is written.
     compression: OnceLock<CDict<'static>>,
-    /// Open-addressed: numbers of symbols plus one, 0 is empty. Made when something is written.
-    slots: OnceLock<Vec<u32>>,
+    /// Open-addressed: symbols and their numbers plus one, 0 is empty. Made when something is written.
+    slots: OnceLock<Vec<(u32, u32)>>,
 }
 
 impl Default for Dictionary {
@@ -249,32 +248,36 @@ impl Dictionary {
         let slots = self.slots.get_or_init(|| self.slots());
         let mut slot = home(symbol, slots.len());
         loop {
-            let number = (slots[slot] as usize).checked_sub(1)?;
-            if self.symbols[number] == symbol {
-                return Some(number);
+            let (other, number) = slots[slot];
+            if number == 0 {
+                return None;
             }
-            slot = (slot + 1) % slots.len();
+            if other == symbol {
+                return Some(number as usize - 1);
+            }
+            slot = (slot + 1) & (slots.len() - 1);
         }
     }
 
-    fn slots(&self) -> Vec<u32> {
-        let mut slots = vec![0; (2 * self.symbols.len()).next_power_of_two().max(2)];
+    fn slots(&self) -> Vec<(u32, u32)> {
+        let mut slots = vec![(0, 0); (2 * self.symbols.len()).next_power_of_two().max(2)];
         for (i, &symbol) in (1..).zip(&self.symbols) {
             let mut slot = home(symbol, slots.len());
-            while slots[slot] != 0 {
-                slot = (slot + 1) % slots.len();
+            while slots[slot].1 != 0 {
+                slot = (slot + 1) & (slots.len() - 1);
             }
-            slots[slot] = i;
+            slots[slot] = (symbol, i);
         }
         slots
     }
 }
 
+/// Where to look for a symbol first; the number of slots is a power of two.
 fn home(symbol: u32, n_slots: usize) -> usize {
-    (symbol.wrapping_mul(0x9e37_79b1) >> 8) as usize % n_slots
+    (symbol.wrapping_mul(0x9e37_79b1) >> 8) as usize & (n_slots - 1)
 }
 
 /// The numbers up to `n`, class by class.
 fn classes(n: usize) -> impl Iterator<Item = Range<usize>> {
-    (1..N_CLASSES).map(numbers).map(move |class| class.start.min(n)..class.end.min(n))
+    (1..=class(MAX_SYMBOLS - 1)).map(numbers).map(move |class| class.start.min(n)..class.end.min(n))
 }

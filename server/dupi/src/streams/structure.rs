@@ -51,6 +51,7 @@ pub fn size(document: &Document) -> usize {
 pub const MAX_GROWTH: usize = 13;
 
 pub fn write(document: &Document, out: &mut Vec<u8>) {
+    out.reserve(size(document));
     let n_tokens = document.codes.len() as u32;
     let nested = nest(&document.units, n_tokens);
     let muted = &document.muted;

@@ -1,9 +1,9 @@
 //! The symbols of a document as a series of yes-or-no questions, each in a context that makes its answer likely.
 //! Knows the codes, which are read first, and asks the coder; knows no bytes.
 //!
-//! For each symbol: is it what followed the last two symbols before? What followed the last one? If not, is it new?
-//! A new one is a number in the dictionary, or its bits; an old one is counted back in the list of recent ones, names
-//! and literals apart.
+//! For each symbol: is it what followed the last two symbols before? What followed the last one? What stood last among
+//! such codes? If not, is it new? A new one is a number in the dictionary, or its bits; an old one is counted back in
+//! the list of recent ones, names and literals apart.
 
 use dupi_grammars::token::{Code, DOT, FIRST_FIXED, IDENTIFIER, OPEN_PAREN, varies};
 
@@ -23,12 +23,18 @@ const NONE: u32 = u32::MAX;
 const N_ROLES: usize = 16;
 /// How a symbol was found: `Found`.
 const N_FOUND: usize = 5;
+/// Questions after what was foretold: by two symbols, agreeing with one or not; by one, with none by two or another; by
+/// the codes.
+const N_FORETOLD: usize = 5;
 const N_EXPONENTS: usize = MAX_RECENT.ilog2() as usize + 1;
+
+/// Codes before a symbol that are told apart: more than most alphabets have.
+const N_PREVIOUS: usize = 128;
 
 // Contexts of the questions, in one row.
 const FOLLOWS: usize = 0;
-const IS_NEW: usize = FOLLOWS + N_ROLES * N_FOUND * N_FOUND * 4;
-const CLASS: usize = IS_NEW + 256 * 16;
+const IS_NEW: usize = FOLLOWS + N_ROLES * N_FOUND * N_FOUND * N_FORETOLD;
+const CLASS: usize = IS_NEW + N_PREVIOUS * 16;
 const EXPONENT: usize = CLASS + N_ROLES * dictionary::N_CLASSES;
 const MANTISSA: usize = EXPONENT + N_ROLES * N_EXPONENTS;
 pub const N_CONTEXTS: usize = MANTISSA + N_ROLES * N_EXPONENTS * 4;
@@ -48,11 +54,69 @@ enum Found {
 pub struct Predictor {
     odds: Vec<Odds>,
     symbols: Vec<u32>,
-    /// What followed two symbols, and one; open to clashes, which only predict badly.
+    /// What followed two symbols, and one, and what stood among five codes; open to clashes, which only foretell badly.
     by_two: Vec<u32>,
     by_one: Vec<u32>,
-    names: Vec<u32>,
-    literals: Vec<u32>,
+    by_codes: Vec<u32>,
+    names: Recent,
+    literals: Recent,
+}
+
+/// The symbols that were used last, each once, but for those that were foretold: to move these too takes longer than
+/// it saves.
+#[derive(Default)]
+struct Recent {
+    /// The last one used is the last here, and `MAX_RECENT` count; what was dropped before them is cleared in one go.
+    symbols: Vec<u32>,
+    /// Which symbols were ever here, by their lowest bits: most that are new need not be looked for.
+    seen: Vec<u64>,
+}
+
+impl Recent {
+    const SEEN_BITS: usize = 1 << 15;
+
+    fn clear(&mut self) {
+        self.symbols.clear();
+        self.seen.clear();
+        self.seen.resize(Self::SEEN_BITS / 64, 0);
+    }
+
+    fn push(&mut self, symbol: u32) {
+        if self.symbols.len() == 2 * MAX_RECENT {
+            self.symbols.drain(..MAX_RECENT);
+        }
+        self.symbols.push(symbol);
+        let bit = symbol as usize % Self::SEEN_BITS;
+        self.seen[bit / 64] |= 1 << (bit % 64);
+    }
+
+    /// How far back a symbol is.
+    fn find(&self, symbol: u32) -> Option<usize> {
+        let bit = symbol as usize % Self::SEEN_BITS;
+        if self.seen[bit / 64] >> (bit % 64) & 1 == 0 {
+            return None;
+        }
+        let from = self.symbols.len().saturating_sub(MAX_RECENT);
+        let mut end = self.symbols.len();
+        // Looking at several at once, without a way out between them, is several times as fast.
+        for chunk in self.symbols[from..].rchunks(16) {
+            if chunk.iter().fold(false, |any, &other| any | (other == symbol)) {
+                let at = chunk.iter().rposition(|&other| other == symbol)?;
+                return Some(self.symbols.len() - 1 - (end - chunk.len() + at));
+            }
+            end -= chunk.len();
+        }
+        None
+    }
+
+    /// The symbol that is so far back, which becomes the last one.
+    fn take(&mut self, back: usize) -> Option<u32> {
+        let at = self.symbols.len().checked_sub(back + 1).filter(|_| back < MAX_RECENT)?;
+        let symbol = self.symbols[at];
+        self.symbols.copy_within(at + 1.., at);
+        *self.symbols.last_mut()? = symbol;
+        Some(symbol)
+    }
 }
 
 impl Predictor {
@@ -98,7 +162,7 @@ impl Predictor {
         coder: &mut C,
     ) -> Option<()> {
         let n_slots = symbols.len().next_power_of_two().clamp(MIN_SLOTS, MAX_SLOTS);
-        for table in [&mut self.by_two, &mut self.by_one] {
+        for table in [&mut self.by_two, &mut self.by_one, &mut self.by_codes] {
             table.clear();
             table.resize(n_slots, NONE);
         }
@@ -115,61 +179,60 @@ impl Predictor {
                 continue;
             }
             let slot = symbols.next()?;
-            let next = codes.get(i + 1).copied().unwrap_or(FIRST_FIXED);
+            let code_at = |i: usize| codes.get(i).copied().unwrap_or(FIRST_FIXED);
+            let next = code_at(i + 1);
             let role = role(previous, code, next);
             let surroundings = u32::from_le_bytes([previous, code, next, 1]).wrapping_mul(0x9e37_79b1);
             let one = (last.wrapping_mul(0x85eb_ca77) ^ surroundings).wrapping_mul(0xc2b2_ae3d);
             let two = (before_last.wrapping_mul(0x27d4_eb2f) ^ one).wrapping_mul(0x1656_67b1);
+            let farther = u32::from_le_bytes([code_at(i.wrapping_sub(2)), code_at(i + 2), 0, 1]);
+            let among = (farther.wrapping_mul(0x85eb_ca77) ^ surroundings).wrapping_mul(0x27d4_eb2f);
             let by_one = &mut self.by_one[(one >> shift) as usize];
             let by_two = &mut self.by_two[(two >> shift) as usize];
+            let by_codes = &mut self.by_codes[(among >> shift) as usize];
             let recent = if code == IDENTIFIER { &mut self.names } else { &mut self.literals };
 
             let agree = *by_one == *by_two;
-            let context = FOLLOWS + ((role * N_FOUND + found as usize) * N_FOUND + found_before as usize) * 4;
+            let context = FOLLOWS + ((role * N_FOUND + found as usize) * N_FOUND + found_before as usize) * N_FORETOLD;
             let symbol;
             found_before = found;
             if *by_two != NONE && coder.bit(context + usize::from(agree), *by_two == *slot) {
                 (symbol, found) = (*by_two, Found::ByTwo);
-                promote(recent, symbol);
             } else if *by_one != NONE
                 && !agree
                 && coder.bit(context + 2 + usize::from(*by_two == NONE), *by_one == *slot)
             {
                 (symbol, found) = (*by_one, Found::ByOne);
-                promote(recent, symbol);
+            } else if *by_codes != NONE
+                && *by_codes != *by_one
+                && *by_codes != *by_two
+                && coder.bit(context + 4, *by_codes == *slot)
+            {
+                (symbol, found) = (*by_codes, Found::ByOne);
             } else {
-                let at = if C::READS { None } else { recent.iter().position(|seen| seen == slot) };
-                let context = IS_NEW + usize::from(previous) * 16 + sort(code, next) + 8 * usize::from(*by_one == NONE);
+                let at = if C::READS { None } else { recent.find(*slot) };
+                let context = IS_NEW
+                    + usize::from(previous) % N_PREVIOUS * 16
+                    + sort(code, next)
+                    + 8 * usize::from(*by_one == NONE);
                 if coder.bit(context, at.is_none()) {
                     symbol = new(coder, role, *slot, dictionary)?;
                     found = Found::New;
-                    recent.truncate(MAX_RECENT - 1);
-                    recent.insert(0, symbol);
+                    recent.push(symbol);
                 } else {
                     let at = back(coder, role, at.unwrap_or(0));
-                    symbol = *recent.get(at)?;
+                    symbol = recent.take(at)?;
                     found = if at < 7 { Found::Near } else { Found::Far };
-                    recent[..=at].rotate_right(1);
                 }
             }
             *slot = symbol;
             *by_one = symbol;
             *by_two = symbol;
+            *by_codes = symbol;
             (last, before_last) = (symbol, last);
             previous = code;
         }
         Some(())
-    }
-}
-
-/// Makes a symbol that was used again the most recent one.
-fn promote(recent: &mut Vec<u32>, symbol: u32) {
-    match recent.iter().position(|&seen| seen == symbol) {
-        Some(at) => recent[..=at].rotate_right(1),
-        None => {
-            recent.truncate(MAX_RECENT - 1);
-            recent.insert(0, symbol);
-        }
     }
 }
 

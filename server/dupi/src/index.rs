@@ -332,7 +332,8 @@ impl Index {
     fn walk(&mut self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Changes, Error> {
         progress(Progress::Walking);
         let Workspace { root, paths, settings } = &self.workspace;
-        let found = files::find(root, paths, settings)?;
+        let mut found = files::find(root, paths, settings)?;
+        self.leave_out_itself(&mut found.sources);
         let known = |shown: &str| self.known(shown);
         let plan = freshness::plan(&found.sources, known, self.by_path.keys().map(String::as_str));
         self.left_out = found.skipped;
@@ -345,7 +346,8 @@ impl Index {
             return self.walk(&|_| {});
         }
         let Workspace { root, paths, settings } = &self.workspace;
-        let found = files::find_within(root, paths, within.to_vec(), settings)?;
+        let mut found = files::find_within(root, paths, within.to_vec(), settings)?;
+        self.leave_out_itself(&mut found.sources);
         let below: Vec<String> = within
             .iter()
             .map(|path| files::show(path.strip_prefix(root).unwrap_or(path)))
@@ -357,6 +359,15 @@ impl Index {
         self.left_out.sort();
         self.left_out.dedup();
         Ok(self.take(plan, Reading::Changed, &|_| {}))
+    }
+
+    /// Files of the index are no sources, but each commit would change one that it remembers, and so need another.
+    fn leave_out_itself(&self, sources: &mut Vec<Source>) {
+        let place = self.store.place().and_then(|place| place.canonicalize().ok());
+        let inside = |place: &PathBuf| self.workspace.paths.iter().any(|path| place.starts_with(path));
+        if let Some(place) = place.filter(inside) {
+            sources.retain(|source| !source.path.starts_with(&place));
+        }
     }
 
     fn known(&self, shown: &str) -> Option<Known> {

@@ -80,7 +80,10 @@ pub fn judge(documents: &[Arc<Document>], settings: &Settings, places: &[Fragmen
         let home = renamed.or_else(|| {
             // Texts that are not equal are never wholly alike.
             let leaders = if bar.similarity < 1.0 { MAX_LEADERS } else { 0 };
-            clusters.iter().take(leaders).position(|cluster| bar.admits(documents, &cluster[0].copies[0], &variant.copies[0]))
+            clusters
+                .iter()
+                .take(leaders)
+                .position(|cluster| bar.admits(documents, &cluster[0].copies[0], &variant.copies[0]))
         });
         let home = home.unwrap_or(clusters.len());
         by_alpha.entry(variant.alpha).or_insert(home);

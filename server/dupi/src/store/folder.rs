@@ -65,6 +65,10 @@ impl Folder {
 }
 
 impl Store for Folder {
+    fn place(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
     fn names(&self) -> io::Result<Vec<String>> {
         let list = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();

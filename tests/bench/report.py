@@ -4,6 +4,7 @@ Knows nothing of how the figures were obtained.
 """
 
 import math
+import re
 import statistics
 from collections import namedtuple
 
@@ -74,6 +75,27 @@ def number(value):
 
 def corpus_line(corpus):
     return f"{corpus.origin}: {corpus.files:,} files, {corpus.bytes / 1e6:,.1f} MB."
+
+
+def put(path, part):
+    """Puts a part of the results in the place of the one with the same title, else behind the others.
+
+    A part starts with a heading of the first level and has no other: each program writes its own, and leaves the others.
+    """
+    try:
+        with open(path) as file:
+            parts = [old.strip("\n") for old in re.split(r"(?m)^(?=# )", file.read()) if old.strip()]
+    except FileNotFoundError:
+        parts = []
+    part = part.strip("\n")
+    title = part.split("\n", 1)[0]
+    titles = [old.split("\n", 1)[0] for old in parts]
+    if title in titles:
+        parts[titles.index(title)] = part
+    else:
+        parts.append(part)
+    with open(path, "w") as file:
+        file.write("\n\n".join(parts) + "\n")
 
 
 def render(machine, settings, tools, sections, points, commands):

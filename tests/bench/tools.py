@@ -252,17 +252,18 @@ def npm_install(prefix, package, binary):
     return found[0]
 
 
-def build_dupi_lsp():
-    progress("building dupi-lsp")
+def build(package, program):
+    """The path of a program of this checkout, as it is released."""
+    progress(f"building {program}")
     said = run(
-        ["cargo", "build", "--release", "--package", "dupi-lsp", "--message-format", "json"],
-        "build dupi-lsp",
+        ["cargo", "build", "--release", "--package", package, "--bin", program, "--message-format", "json"],
+        f"build {program}",
         cwd=CHECKOUT,
     )
     programs = [json.loads(line).get("executable") for line in said.splitlines()]
-    built = [program for program in programs if program and os.path.basename(program) == "dupi-lsp"]
+    built = [path for path in programs if path and os.path.basename(path) == program]
     if not built:
-        raise Missing("this checkout builds no program dupi-lsp: give one with --binary")
+        raise Missing(f"this checkout builds no program {program}: give one with --binary")
     return built[-1]
 
 

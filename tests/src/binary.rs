@@ -43,16 +43,43 @@ impl Run {
     }
 }
 
-/// Runs the binary in `folder`.
-pub fn run(folder: &Path, arguments: &[&str]) -> Run {
-    let output = Command::new(path()).args(arguments).current_dir(folder).output().expect("the binary runs");
-    Run::new(output)
+/// The binary in `folder`, with `cache` in the place of the user's cache folder: no test touches that.
+pub fn command(folder: &Path, cache: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(path());
+    command.args(arguments).current_dir(folder);
+    // Each system knows the folder by another of these.
+    for variable in ["XDG_CACHE_HOME", "HOME", "LOCALAPPDATA", "APPDATA", "USERPROFILE"] {
+        command.env(variable, cache);
+    }
+    command
 }
 
-/// Runs `--check --format json` with more `arguments` on a folder.
+/// Runs the binary in `folder` with the indexes that are in `cache`.
+pub fn run_with(folder: &Path, cache: &Path, arguments: &[&str]) -> Run {
+    Run::new(command(folder, cache, arguments).output().expect("the binary runs"))
+}
+
+/// Runs the binary in `folder`, where it never ran before.
+pub fn run(folder: &Path, arguments: &[&str]) -> Run {
+    let cache = tempfile::tempdir().expect("a temporary folder");
+    run_with(folder, cache.path(), arguments)
+}
+
+/// Runs `--check --format json` with more `arguments` on a folder: without an index, with a new one, and with one that
+/// knows all files. The answer is the same.
 pub fn check_json(folder: &Path, arguments: &[&str]) -> serde_json::Value {
-    let arguments = [&["--check", "--format", "json"][..], arguments].concat();
-    let run = run(folder, &arguments);
-    assert!(run.code <= 1, "exit {}: {}", run.code, run.stderr);
-    run.json()
+    let cache = tempfile::tempdir().expect("a temporary folder");
+    let check = |more: &[&str]| {
+        let arguments = [&["--check", "--format", "json"][..], arguments, more].concat();
+        let run = run_with(folder, cache.path(), &arguments);
+        assert!(run.code <= 1, "exit {}: {}", run.code, run.stderr);
+        run
+    };
+    let expected = check(&["--no-index"]);
+    for _ in 0..2 {
+        let run = check(&[]);
+        assert_eq!(run.stdout, expected.stdout, "with an index");
+        assert_eq!((run.code, run.stderr), (expected.code, String::new()));
+    }
+    expected.json()
 }

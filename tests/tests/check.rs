@@ -319,11 +319,10 @@ fn the_project_passes_its_own_check() {
 
 #[test]
 fn a_closed_pipe_is_no_crash() {
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     let workspace = pair();
-    let mut child = Command::new(dupi_tests::binary::path())
-        .args(["--check", "--format", "json"])
-        .current_dir(workspace.path())
+    let cache = Workspace::new("");
+    let mut child = dupi_tests::binary::command(workspace.path(), cache.path(), &["--check", "--format", "json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

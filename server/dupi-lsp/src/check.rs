@@ -5,16 +5,17 @@ mod summary;
 mod text;
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use dupi::Progress;
+use dupi::index::{Changes, Index, Workspace};
+use dupi::search::with_threads;
+use dupi::{Progress, Report};
 
-use crate::options::{Options, root};
-use crate::terminal::{ProgressLine, grouped};
+use crate::terminal::{note, with_progress};
+use crate::workspace::{IndexArguments, Place, WorkspaceArguments, tell_troubles};
 
 /// Nothing duplicated; something duplicated.
 const CLEAN: u8 = 0;
@@ -33,17 +34,11 @@ pub enum Format {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Exit code: 0 nothing duplicated, 1 duplicates found, 2 wrong usage, unreadable path or nothing scanned.\n\nExamples:\n  dupi-lsp --check                               the current folder\n  dupi-lsp --check --zone code --min-tokens 80   code only, longer copies\n  dupi-lsp --check --format json | jq .summary   for programs\n  dupi-lsp --check --exclude 'legacy/**' --top all\n\nThe same keys can stand in dupi.toml at the root of what is checked, for example:\n  min-tokens = 80\n  exclude = [\"legacy/**\"]\n\nIn the source: `dupi:ignore` in a comment before a unit, `dupi:ignore-start` … `dupi:ignore-end`, `dupi:ignore-file`."
+    after_help = "Exit code: 0 nothing duplicated, 1 duplicates found, 2 wrong usage, unreadable path or nothing scanned.\n\nExamples:\n  dupi-lsp --check                               the current folder\n  dupi-lsp --check --zone code --min-tokens 80   code only, longer copies\n  dupi-lsp --check --format json | jq .summary   for programs\n  dupi-lsp --check --exclude 'legacy/**' --top all\n  dupi-lsp --check --index-dir ~/ci/dupi         where a CI cache wants the index\n  dupi-lsp --check --no-index                    read all files, keep nothing\n\nThe same keys can stand in dupi.toml at the root of what is checked, for example:\n  min-tokens = 80\n  exclude = [\"legacy/**\"]\n\nIn the source: `dupi:ignore` in a comment before a unit, `dupi:ignore-start` … `dupi:ignore-end`, `dupi:ignore-file`."
 )]
 pub struct CheckArguments {
-    /// Files and folders to check [default: the current folder]
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
     #[command(flatten)]
-    options: Options,
-    /// Do not read dupi.toml
-    #[arg(long)]
-    no_config: bool,
+    workspace: WorkspaceArguments,
     /// How to report
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -53,6 +48,11 @@ pub struct CheckArguments {
     /// List the files that were skipped, and why
     #[arg(long)]
     skipped: bool,
+    #[command(flatten)]
+    index: IndexArguments,
+    /// Read all files, and keep nothing for the next time
+    #[arg(long, conflicts_with_all = ["index_dir", "memory"])]
+    no_index: bool,
 }
 
 /// A number of classes; `all` is more than there can be.
@@ -74,25 +74,13 @@ fn top(text: &str) -> Result<Top, String> {
 
 pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let start = Instant::now();
-    let paths = if arguments.paths.is_empty() { vec![PathBuf::from(".")] } else { arguments.paths.clone() };
-    let root = root(&paths)?;
-    let project = if arguments.no_config { Options::default() } else { Options::read(&root)? };
-    let settings = arguments.options.clone().or(project).settings()?;
-    let paths: Vec<PathBuf> = paths.iter().map(|path| path.canonicalize()).collect::<std::io::Result<_>>()?;
-    let line = ProgressLine::new();
-    let report = dupi::search(&root, &paths, &settings, &|progress| {
-        line.show(|| match progress {
-            Progress::Walking => "looking for source files".to_owned(),
-            Progress::Reading(n, of) => format!("reading {} of {} files", grouped(n as u64), grouped(of as u64)),
-            Progress::Comparing => "comparing".to_owned(),
-        });
-    });
-    line.clear();
-    let report = report?;
+    let workspace = arguments.workspace.workspace()?;
+    let Found { report, mut indexed } = find(arguments, &workspace)?;
     let seconds = start.elapsed();
     let mut out = anstream::stdout().lock();
     let written = match arguments.format {
-        Format::Text => text::write(&mut out, &report, arguments.top.0, arguments.skipped, seconds),
+        Format::Text => text::write(&mut out, &report, arguments.top.0, arguments.skipped, seconds)
+            .and_then(|()| indexed.as_ref().map_or(Ok(()), |indexed| text::write_reuse(&mut out, &indexed.changes))),
         Format::Json => json::write(&mut out, &report),
     }
     .and_then(|()| out.flush());
@@ -101,9 +89,69 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => return Err(error.into()),
         _ => {}
     }
+    drop(out);
+    if let Some(Indexed { index, place, .. }) = &mut indexed {
+        with_threads(&workspace.settings, &workspace.root, || place.tidy(index))?;
+        tell_troubles(index);
+    }
     if report.files.is_empty() {
-        anyhow::bail!("nothing scanned: no source file under {}{}", root.display(), text::skipped(&report));
+        anyhow::bail!("nothing scanned: no source file under {}{}", workspace.root.display(), text::skipped(&report));
     }
     let code = if report.classes.is_empty() { CLEAN } else { DUPLICATES };
     Ok(ExitCode::from(code))
+}
+
+/// What a check is made of: the classes, and the index that they came from, if it was one.
+struct Found {
+    report: Report,
+    indexed: Option<Indexed>,
+}
+
+struct Indexed {
+    index: Index,
+    place: Place,
+    changes: Changes,
+}
+
+/// Finds all classes: by the index, and if there can be none, without it.
+fn find(arguments: &CheckArguments, workspace: &Workspace) -> Result<Found> {
+    let Workspace { root, paths, settings } = workspace;
+    if !arguments.no_index {
+        let found = with_progress(|progress| {
+            with_threads(settings, root, || find_indexed(&arguments.index, workspace, progress))
+        })?;
+        match found {
+            Ok(mut found) => {
+                found.indexed.iter_mut().for_each(|indexed| tell_troubles(&mut indexed.index));
+                return Ok(found);
+            }
+            Err(Failed::Search(error)) => return Err(error.into()),
+            Err(Failed::Index(error)) => note(&format!("no index, all files are read: {error:#}")),
+        }
+    }
+    let report = with_progress(|progress| dupi::search(root, paths, settings, progress))?;
+    Ok(Found { report, indexed: None })
+}
+
+enum Failed {
+    /// There is no answer, index or not.
+    Search(dupi::Error),
+    /// There is no index: a search from scratch gives the same answer.
+    Index(anyhow::Error),
+}
+
+fn find_indexed(
+    arguments: &IndexArguments,
+    workspace: &Workspace,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Found, Failed> {
+    let place = arguments.place(workspace).map_err(Failed::Index)?;
+    let mut index = place.open(workspace).map_err(Failed::Index)?;
+    let changes = index.refresh(progress).map_err(Failed::Search)?;
+    progress(Progress::Comparing);
+    let report = index.report(&workspace.settings).map_err(|error| match error {
+        dupi::Error::Index { .. } => Failed::Index(error.into()),
+        _ => Failed::Search(error),
+    })?;
+    Ok(Found { report, indexed: Some(Indexed { index, place, changes }) })
 }

@@ -2,8 +2,10 @@
 #![allow(clippy::print_stderr, reason = "this is the command line")]
 
 mod check;
+mod index;
 mod options;
 mod terminal;
+mod workspace;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -19,7 +21,7 @@ const FAILED: u8 = 2;
     name = "dupi-lsp",
     version,
     about = "Finds duplicated code and says where the copies are",
-    after_help = "Examples:\n  dupi-lsp --check              check the current folder\n  dupi-lsp --check src lib      check two folders\n  dupi-lsp check --help         everything that can be set",
+    after_help = "Examples:\n  dupi-lsp --check              check the current folder\n  dupi-lsp --check src lib      check two folders\n  dupi-lsp index --stats        what is remembered of the current folder\n  dupi-lsp check --help         everything that can be set",
     arg_required_else_help = true
 )]
 struct Arguments {
@@ -31,6 +33,8 @@ struct Arguments {
 enum Command {
     /// Report the duplicated code of files and folders (also: `dupi-lsp --check`)
     Check(Box<check::CheckArguments>),
+    /// Build or refresh what is remembered of files and folders; show, verify or clear it
+    Index(Box<index::Arguments>),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Index(arguments) => index::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("dupi-lsp: {}", terminal::escape(&format!("{error:#}")));

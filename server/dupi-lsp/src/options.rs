@@ -10,6 +10,10 @@ use serde::Deserialize;
 /// The file at the root of what is checked that holds a project's options.
 pub const FILE: &str = "dupi.toml";
 
+/// Flags that are no keys of that file, because a repository that somebody else wrote must not say where files go or how
+/// much memory is taken. The file refuses every key that it does not know; for these it says why.
+const FLAGS_ONLY: [&str; 3] = ["index-dir", "no-index", "memory"];
+
 /// What can be set; each key is a flag and a key of `dupi.toml`.
 #[derive(clap::Args, Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -77,7 +81,10 @@ impl Options {
             let at = error.span().map_or(0, |span| span.start.min(text.len()));
             let line = text.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
             let key = key_on_line(&text, line);
-            anyhow!("{}:{line}: {key}{}", path.display(), error.message())
+            let is_flag = key.is_some_and(|key| FLAGS_ONLY.contains(&key));
+            let message = if is_flag { "only a flag: a project does not set it" } else { error.message() };
+            let key = key.map_or(String::new(), |key| format!("`{key}`: "));
+            anyhow!("{}:{line}: {key}{message}", path.display())
         })?;
         options.settings().map_err(|error| {
             // A bad value is told with the line that its key stands on.
@@ -230,10 +237,9 @@ fn line_of(text: &str, key: &str) -> Option<usize> {
     text.lines().position(|line| line.split('=').next().is_some_and(|left| left.trim() == key)).map(|i| i + 1)
 }
 
-/// "`key`: " for the key set on a line, if there is one.
-fn key_on_line(text: &str, line: usize) -> String {
-    let key = text.lines().nth(line - 1).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
-    key.map_or(String::new(), |key| format!("`{key}`: "))
+/// The key set on a line, if there is one.
+fn key_on_line(text: &str, line: usize) -> Option<&str> {
+    text.lines().nth(line - 1).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim())
 }
 
 /// The folder to which everything is relative: the one folder that was named, else what all paths have in common.

@@ -2,8 +2,12 @@
 
 use std::fmt::Write;
 use std::io::{IsTerminal, Write as _};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use dupi::Progress;
 
 /// Replaces control characters and marks that reorder or hide text by visible escapes. Tabs become blanks.
 pub fn escape(text: &str) -> String {
@@ -43,42 +47,97 @@ pub fn count(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { many })
 }
 
+/// 4 900 000 as 4.9 MB.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if n < 1000 {
+        return format!("{n} B");
+    }
+    let mut n = n as f64 / 1000.0;
+    let mut unit = 0;
+    // What would be rounded to 1000.0 is 1.0 of the next.
+    while n >= 999.95 && unit + 1 < UNITS.len() {
+        n /= 1000.0;
+        unit += 1;
+    }
+    format!("{n:.1} {}", UNITS[unit])
+}
+
+/// 1 of 8 as 12.5 %.
+pub fn percent(n: u64, of: u64) -> String {
+    format!("{:.1} %", 100.0 * n as f64 / of.max(1) as f64)
+}
+
+/// Tells on standard error what changes neither the answer nor the exit code.
+pub fn note(text: &str) {
+    eprintln!("dupi-lsp: note: {}", escape(text));
+}
+
 /// How long a search runs before it says so: most are over by then.
 const PATIENCE: Duration = Duration::from_millis(300);
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// One line on standard error that is rewritten in place, if that is a terminal.
+/// One line on standard error that is rewritten in place, if that is a terminal. A thread of its own writes it, so that
+/// a step that takes long is told of even if it tells nothing itself.
 pub struct ProgressLine {
-    shown: Mutex<Option<(Instant, bool)>>,
+    text: Arc<Mutex<String>>,
+    writer: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl ProgressLine {
     pub fn new() -> ProgressLine {
-        let start = std::io::stderr().is_terminal().then(|| (Instant::now() + PATIENCE, false));
-        ProgressLine { shown: Mutex::new(start) }
+        let text = Arc::new(Mutex::new(String::new()));
+        let writer = std::io::stderr().is_terminal().then(|| {
+            let (stop, stopped) = std::sync::mpsc::channel();
+            let text = Arc::clone(&text);
+            (stop, std::thread::spawn(move || write_until(&stopped, &text)))
+        });
+        ProgressLine { text, writer }
     }
 
-    /// Shows `text`, unless another was shown a moment ago.
-    pub fn show(&self, text: impl FnOnce() -> String) {
-        let Ok(mut shown) = self.shown.try_lock() else { return };
-        if let Some((next, any)) = shown.as_mut()
-            && Instant::now() >= *next
-        {
-            *next = Instant::now() + INTERVAL;
-            *any = true;
-            let _ = write!(std::io::stderr(), "\r\x1b[2K{}", text());
+    pub fn show(&self, text: impl Into<String>) {
+        if self.writer.is_some() {
+            *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text.into();
         }
     }
 
     /// Takes the line away.
-    pub fn clear(&self) {
-        if let Ok(mut shown) = self.shown.lock()
-            && let Some((_, any)) = shown.as_mut()
-            && std::mem::take(any)
-        {
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+    pub fn clear(self) {
+        if let Some((stop, writer)) = self.writer {
+            drop(stop);
+            let _ = writer.join();
         }
     }
+}
+
+fn write_until(stopped: &Receiver<()>, text: &Mutex<String>) {
+    let mut shown = String::new();
+    let mut wait = PATIENCE;
+    while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+        wait = INTERVAL;
+        let text = text.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if text != shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[2K{text}");
+            shown = text;
+        }
+    }
+    if !shown.is_empty() {
+        let _ = write!(std::io::stderr(), "\r\x1b[2K");
+    }
+}
+
+/// Shows what the engine is doing, for as long as it does it.
+pub fn with_progress<T>(work: impl FnOnce(&(dyn Fn(Progress) + Sync)) -> T) -> T {
+    let line = ProgressLine::new();
+    let done = work(&|progress| {
+        line.show(match progress {
+            Progress::Walking => "looking for source files".to_owned(),
+            Progress::Reading(n, of) => format!("reading {} of {} files", grouped(n as u64), grouped(of as u64)),
+            Progress::Comparing => "comparing".to_owned(),
+        });
+    });
+    line.clear();
+    done
 }
 
 #[cfg(test)]
@@ -97,5 +156,13 @@ mod tests {
     fn large_numbers_are_grouped() {
         assert_eq!(grouped(1_234_567).replace('\u{202f}', " "), "1 234 567");
         assert_eq!(grouped(999), "999");
+    }
+
+    #[test]
+    fn sizes_have_one_decimal_and_never_four_digits_before_it() {
+        for (n, text) in [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (4_949_999, "4.9 MB"), (999_950, "1.0 MB")] {
+            assert_eq!(bytes(n), text);
+        }
+        assert_eq!((percent(1, 8).as_str(), percent(1, 0).as_str()), ("12.5 %", "100.0 %"));
     }
 }

@@ -220,7 +220,7 @@ fn changes(
         let documents: Vec<Arc<Document>> = before.iter().map(|(_, document)| Arc::clone(document)).collect();
         let mut blots: Vec<u64> = went.iter().flat_map(|gone| Query::new(gone, settings).blots()).collect();
         blots.sort_unstable();
-        for places in groups(&documents, &ranges(&documents, &blots, &blotting), settings) {
+        for places in groups(&documents, &ranges(&documents, &blots, &blotting), settings, &[]) {
             if places.iter().any(|place| before[place.document as usize].0) {
                 changed.insert(key(&documents, &places));
             }
@@ -230,8 +230,10 @@ fn changes(
     let documents: Vec<Arc<Document>> = around.iter().map(|(_, document)| document.clone()).collect();
     let whole: Vec<Vec<Range<u32>>> =
         documents.iter().map(|document| std::iter::once(0..document.codes.len() as u32).collect()).collect();
-    let mut groups: Vec<(u64, Vec<Fragment>)> =
-        groups(&documents, &whole, settings).into_iter().map(|places| (key(&documents, &places), places)).collect();
+    let mut groups: Vec<(u64, Vec<Fragment>)> = groups(&documents, &whole, settings, &[])
+        .into_iter()
+        .map(|places| (key(&documents, &places), places))
+        .collect();
     for (key, places) in &groups {
         if places.iter().any(|place| came.contains(&around[place.document as usize].0)) {
             changed.insert(*key);

@@ -17,7 +17,7 @@ use crate::class::{Class, Fragment, Zone};
 use crate::document::Document;
 use crate::judge::content;
 use crate::raw::{groups, judged, settle};
-use crate::runs::stretches;
+use crate::runs::{Outline, stretches};
 use crate::settings::Settings;
 use crate::zones::is_table;
 
@@ -38,10 +38,11 @@ pub trait Library: Sync {
     }
 }
 
-/// A document and its kept blots.
+/// A document, its kept blots and its outline.
 pub struct Prepared {
     pub document: Arc<Document>,
     marks: Box<[(u64, Mark)]>,
+    outline: Arc<Outline>,
 }
 
 impl Prepared {
@@ -50,12 +51,13 @@ impl Prepared {
         kept(&document, blotting, &mut Vec::new(), |kept, blot| {
             marks.push((blot, Mark { run_end: kept.run_end, plain: kept.is_plain(), shared: false }));
         });
-        Prepared { document, marks: marks.into() }
+        let outline = Arc::new(Outline::of(&document));
+        Prepared { document, marks: marks.into(), outline }
     }
 
     /// About how many bytes of memory it takes.
     pub fn weight(&self) -> usize {
-        self.document.weight() + size_of_val(&*self.marks)
+        self.document.weight() + size_of_val(&*self.marks) + self.outline.weight()
     }
 
     /// Where something can stand that has one of the sorted `blots`.
@@ -77,21 +79,26 @@ pub struct Clones {
 pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Settings) -> Option<Clones> {
     let query = Query::new(document, settings);
     let (blots, blotting) = (query.blots(), &query.blotting);
-    let mut partners: Vec<(Arc<Document>, Vec<Range<u32>>)> = query
+    let mut partners: Vec<(Arc<Prepared>, Vec<Range<u32>>)> = query
         .partners(library)
         .par_iter()
         .with_min_len(4)
         .map(|&number| {
             let prepared = library.prepared(number, blotting)?;
-            Some((prepared.document.clone(), prepared.ranges(&blots, blotting)))
+            let ranges = prepared.ranges(&blots, blotting);
+            Some((prepared, ranges))
         })
         .collect::<Option<_>>()?;
-    partners.push((document.clone(), Prepared::new(document.clone(), blotting).ranges(&blots, blotting)));
-    partners.sort_by(|a, b| a.0.shown.cmp(&b.0.shown));
-    let (documents, ranges): (Vec<Arc<Document>>, Vec<Vec<Range<u32>>>) = partners.into_iter().unzip();
+    let own = Arc::new(Prepared::new(document.clone(), blotting));
+    let ranges = own.ranges(&blots, blotting);
+    partners.push((own, ranges));
+    partners.sort_by(|a, b| a.0.document.shown.cmp(&b.0.document.shown));
+    let documents: Vec<Arc<Document>> = partners.iter().map(|(prepared, _)| prepared.document.clone()).collect();
+    let outlines: Vec<Arc<Outline>> = partners.iter().map(|(prepared, _)| prepared.outline.clone()).collect();
+    let ranges: Vec<Vec<Range<u32>>> = partners.into_iter().map(|(_, ranges)| ranges).collect();
     let at = documents.partition_point(|other| other.shown < document.shown);
     let own = at as u32;
-    let mut groups = groups(&documents, &ranges, settings);
+    let mut groups = groups(&documents, &ranges, settings, &outlines);
     groups.retain(|places| places.iter().any(|place| place.document == own));
     let raw = judged(&documents, settings, &groups).into_iter().map(|raw| raw.class);
     let touching = raw.filter(|class| class.copies.iter().any(|copy| copy.document == own)).collect();
@@ -109,8 +116,15 @@ pub fn decode(numbers: &[u32], library: &impl Library) -> Option<Vec<(u32, Arc<D
 
 /// For each document, where something can stand that has one of the sorted `blots`.
 pub fn ranges(documents: &[Arc<Document>], blots: &[u64], blotting: &Blotting) -> Vec<Vec<Range<u32>>> {
-    let ranges = |document: &Arc<Document>| Prepared::new(document.clone(), blotting).ranges(blots, blotting);
-    documents.par_iter().with_min_len(8).map(ranges).collect()
+    let ranges = |scratch: &mut Vec<u64>, document: &Arc<Document>| {
+        let mut marks = Vec::new();
+        kept(document, blotting, scratch, |kept, blot| {
+            let shared = blots.binary_search(&blot).is_ok();
+            marks.push(Mark { run_end: kept.run_end, plain: kept.is_plain(), shared });
+        });
+        covered(marks.into_iter(), blotting, document.codes.len() as u32)
+    };
+    documents.par_iter().with_min_len(8).map_init(Vec::new, ranges).collect()
 }
 
 /// Calls `each` for each kept blot of a document, with the blot as it is stored: apart from those of other families.

@@ -20,7 +20,7 @@ use crate::{Zone, text, zones};
 const RANK_STEP: usize = 64;
 
 /// Bits of a symbol. Rare names are stored as they are, and are the largest part of an index: each bit here costs it
-/// about a hundredth of its size. Two different names have the same symbol once in eight million comparisons, and a
+/// up to a hundredth of its size. Two different names have the same symbol once in eight million comparisons, and a
 /// copy is told by dozens of them.
 pub const SYMBOL_BITS: u32 = 23;
 

@@ -15,9 +15,9 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use rayon::Scope;
 use rayon::slice::ParallelSliceMut;
 
-use crate::Error;
 use crate::settings::Settings;
 use crate::skip::{Skip, SkipReason};
+use crate::{Error, place};
 use rules::Rules;
 
 /// Folders that hold other people's code.
@@ -258,6 +258,9 @@ impl Walk<'_> {
                 continue;
             }
             let path = entry.path();
+            if is_dir && place::is_index(&path) {
+                continue;
+            }
             let whole = folder.whole || self.is_wanted(&path);
             let on_the_way = is_dir && self.is_on_the_way(&path);
             if !whole && !on_the_way {

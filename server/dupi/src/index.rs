@@ -136,9 +136,23 @@ pub struct Index {
 impl Index {
     /// Opens what is on disk, as far as it is usable. Nothing is read of the workspace yet.
     pub fn open(store: Arc<dyn Store>, workspace: Workspace, memory: u64) -> Index {
+        let mut index = Index::new(store, workspace, memory);
+        index.try_lock();
+        index.load();
+        index
+    }
+
+    /// The same without the right to write: what is there stays as it is, be it damaged.
+    pub fn look(store: Arc<dyn Store>, workspace: Workspace) -> Index {
+        let mut index = Index::new(store, workspace, MIN_MEMORY);
+        index.load();
+        index
+    }
+
+    fn new(store: Arc<dyn Store>, workspace: Workspace, memory: u64) -> Index {
         let profile = workspace.profile();
         let cache = snapshot::cache();
-        let mut index = Index {
+        Index {
             store,
             workspace,
             profile,
@@ -156,10 +170,7 @@ impl Index {
             cache,
             troubles: Vec::new(),
             told: Vec::new(),
-        };
-        index.try_lock();
-        index.load();
-        index
+        }
     }
 
     pub fn workspace(&self) -> &Workspace {
@@ -242,6 +253,9 @@ impl Index {
             }
             if opened.iter().any(|part| matches!(part, Err(Missing::Damaged))) {
                 self.trouble("a part of the index was damaged", &"its files are read again");
+            }
+            if gone {
+                self.trouble("a part of the index is missing: its files are read again".to_owned());
             }
             self.generation = manifest.generation;
             self.committed = manifest.generation > 0 && opened.iter().all(Result::is_ok);

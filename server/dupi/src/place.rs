@@ -69,6 +69,16 @@ pub fn create(folder: &Path) -> io::Result<()> {
     builder.create(folder).map_err(|error| at(folder, error))
 }
 
+/// Is this the folder of an index, or what is left of one? A walk must not enter it, wherever somebody keeps it: its files
+/// change with every refresh, which would be a reason for the next.
+pub fn is_index(folder: &Path) -> bool {
+    let (Some(name), Some(workspace)) = (folder.file_name(), folder.parent().and_then(Path::file_name)) else {
+        return false;
+    };
+    let is_named = name.to_str().is_some_and(is_hash) && is_workspace_name(workspace);
+    is_gone_name(name) || is_named && Index::in_folder(folder.to_owned()).is_some()
+}
+
 /// Marks an index as used now.
 pub fn touch(folder: &Path) -> io::Result<()> {
     let used = folder.join("used");
@@ -327,6 +337,15 @@ mod tests {
         for other in others {
             assert!(base.join(other).exists(), "{other}");
         }
+    }
+
+    #[test]
+    fn an_index_is_known_by_its_names_and_by_what_is_in_it() {
+        let base = base();
+        let folder = index(base.path(), "/a", 1, 10, DAY);
+        assert!(is_index(&folder) && !is_index(folder.parent().unwrap()) && !is_index(base.path()));
+        fs::remove_file(folder.join("manifest")).unwrap();
+        assert!(!is_index(&folder), "somebody else's folder");
     }
 
     #[test]

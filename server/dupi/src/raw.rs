@@ -16,7 +16,7 @@ use crate::document::Document;
 use crate::fingerprint::LastUses;
 use crate::judge::judge;
 use crate::nesting::{drop_nested, drop_repeated};
-use crate::runs::{self, By, Letter};
+use crate::runs::{self, By, Letter, Outline};
 use crate::settings::Settings;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub fn key(documents: &[Arc<Document>], places: &[Fragment]) -> u64 {
 /// The raw classes of documents in the order of their paths, as far as their units lie in `ranges`: for each document,
 /// where copies can be at all.
 pub fn raw_classes(documents: &[Arc<Document>], ranges: &[Vec<Range<u32>>], settings: &Settings) -> Vec<Raw> {
-    judged(documents, settings, &groups(documents, ranges, settings))
+    judged(documents, settings, &groups(documents, ranges, settings, &[]))
 }
 
 /// The raw classes among groups of places.
@@ -58,13 +58,19 @@ pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Vec<Fr
     raw
 }
 
-/// All groups of places with one structure or one text, each in document order.
-pub fn groups(documents: &[Arc<Document>], ranges: &[Vec<Range<u32>>], settings: &Settings) -> Vec<Vec<Fragment>> {
+/// All groups of places with one structure or one text, each in document order. `outlines` are those of the documents,
+/// or none.
+pub fn groups(
+    documents: &[Arc<Document>],
+    ranges: &[Vec<Range<u32>>],
+    settings: &Settings,
+    outlines: &[Arc<Outline>],
+) -> Vec<Vec<Fragment>> {
     let mut families: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for (i, document) in documents.iter().enumerate() {
         families.entry(document.language.family).or_default().push(i as u32);
     }
-    families.values().flat_map(|members| groups_of_family(documents, members, ranges, settings)).collect()
+    families.values().flat_map(|members| groups_of_family(documents, members, ranges, settings, outlines)).collect()
 }
 
 fn groups_of_family(
@@ -72,6 +78,7 @@ fn groups_of_family(
     members: &[u32],
     ranges: &[Vec<Range<u32>>],
     settings: &Settings,
+    outlines: &[Arc<Outline>],
 ) -> Vec<Vec<Fragment>> {
     let floor = settings.floor();
     let imports = settings.zones.contains(&Zone::Imports);
@@ -79,7 +86,8 @@ fn groups_of_family(
         .par_iter()
         .with_min_len(4)
         .map_init(LastUses::default, |uses, &i| {
-            runs::letters(&documents[i as usize], i, &ranges[i as usize], floor, imports, uses)
+            let outline = outlines.get(i as usize).map(|outline| &**outline);
+            runs::letters(&documents[i as usize], i, &ranges[i as usize], floor, imports, outline, uses)
         })
         .collect();
     let mut letters: Vec<Letter> = Vec::with_capacity(parts.iter().map(|part| part.letters.len()).sum());

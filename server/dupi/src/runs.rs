@@ -4,6 +4,7 @@
 //! without looking at pairs. A pattern that repeats itself in a row is one letter: otherwise a table of n equal lines
 //! would have n² repeats in itself.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use dupi_grammars::token::Unit;
@@ -37,6 +38,34 @@ pub struct Letters {
     pub pieces: Vec<(u64, Fragment)>,
 }
 
+/// What is needed of a document beside its tokens to find its letters: worth remembering for who asks again.
+#[derive(Clone, Debug, Default)]
+pub struct Outline {
+    /// Its units by list.
+    order: Box<[u32]>,
+    /// For each symbol the distance to its last use.
+    distances: Box<[u32]>,
+}
+
+impl Outline {
+    pub fn of(document: &Document) -> Outline {
+        let mut uses = LastUses::default();
+        uses.read(&document.codes, document.symbols());
+        Outline { order: order(document).into(), distances: uses.distances().into() }
+    }
+
+    pub fn weight(&self) -> usize {
+        size_of_val(&*self.order) + size_of_val(&*self.distances)
+    }
+}
+
+/// The units of a document by list.
+fn order(document: &Document) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..document.units.len() as u32).collect();
+    order.sort_by_key(|&i| document.units[i as usize].list);
+    order
+}
+
 /// The letters of a document that lie in `shared` ranges, in lists whose runs can reach `floor` tokens.
 pub fn letters(
     document: &Document,
@@ -44,25 +73,28 @@ pub fn letters(
     shared: &[Range<u32>],
     floor: u32,
     imports: bool,
+    outline: Option<&Outline>,
     uses: &mut LastUses,
 ) -> Letters {
     let mut out = Letters::default();
     if shared.is_empty() {
         return out;
     }
-    uses.read(&document.codes, document.symbols());
-    let reader = Reader { document, index, shared, floor, uses };
-    stretches(document, imports, |stretch| reader.stretch(stretch, &mut out));
+    let order = outline.map_or_else(|| Cow::Owned(order(document)), |outline| Cow::Borrowed(&*outline.order));
+    let mut reader = Reader { document, index, shared, floor, outline, uses, has_read: false };
+    stretches_in(document, &order, imports, |stretch| reader.stretch(stretch, &mut out));
     out
 }
 
 /// Calls `each` for every stretch of units that are neighbours and of which some can be a copy together.
-pub fn stretches(document: &Document, imports: bool, mut each: impl FnMut(&[Unit])) {
-    let mut order: Vec<u32> = (0..document.units.len() as u32).collect();
-    order.sort_by_key(|&i| document.units[i as usize].list);
+pub fn stretches(document: &Document, imports: bool, each: impl FnMut(&[Unit])) {
+    stretches_in(document, &order(document), imports, each);
+}
+
+fn stretches_in(document: &Document, order: &[u32], imports: bool, mut each: impl FnMut(&[Unit])) {
     let mut stretch: Vec<Unit> = Vec::new();
     let mut list = u32::MAX;
-    for &i in &order {
+    for &i in order {
         let unit = document.units[i as usize];
         let counts = (imports || unit.flags & Unit::IMPORT == 0)
             && (document.muted.is_empty() || !document.is_muted(unit.start, unit.end));
@@ -85,14 +117,21 @@ struct Reader<'a> {
     index: u32,
     shared: &'a [Range<u32>],
     floor: u32,
-    uses: &'a LastUses,
+    outline: Option<&'a Outline>,
+    uses: &'a mut LastUses,
+    /// Whether `uses` are those of this document: many have nothing to read them for.
+    has_read: bool,
 }
 
 impl Reader<'_> {
     /// Turns neighbours into letters, if some of them together can be a copy.
-    fn stretch(&self, stretch: &[Unit], out: &mut Letters) {
+    fn stretch(&mut self, stretch: &[Unit], out: &mut Letters) {
         if !self.may_hold_copy(stretch) {
             return;
+        }
+        if !self.has_read && self.outline.is_none() {
+            self.uses.read(&self.document.codes, self.document.symbols());
+            self.has_read = true;
         }
         let prints: Vec<Fingerprint> = stretch.iter().map(|unit| self.print(unit.start, unit.end)).collect();
         // Rows are looked for in all of the list, shared or not: where a row starts and ends must not depend on
@@ -137,8 +176,12 @@ impl Reader<'_> {
         })
     }
 
+    fn distances(&self) -> &[u32] {
+        self.outline.map_or(self.uses.distances(), |outline| &outline.distances)
+    }
+
     fn print(&self, start: u32, end: u32) -> Fingerprint {
-        let (codes, symbols, distances) = self.document.read_range(start, end, self.uses.distances());
+        let (codes, symbols, distances) = self.document.read_range(start, end, self.distances());
         fingerprint(codes, symbols, distances)
     }
 

@@ -16,7 +16,7 @@
 //! Structure goes well with zstd, since the same shapes return all the time: codes, breaks and units in one stream are
 //! as small as codes alone, for where units start and lines break follows from the codes. Symbols do not: what was used
 //! two lines ago returns, not what stood beside it. Coding each against its context, with odds learnt from the whole
-//! segment, takes a sixth less than move-to-front ranks in zstd, and about as long as tokenizing the file did.
+//! segment, takes an eighth less than move-to-front ranks in zstd, and about as long as tokenizing the file did.
 
 mod coder;
 mod dictionary;
@@ -35,7 +35,7 @@ use crate::document::{Body, Document};
 use crate::settings::MAX_FILE_BYTES;
 
 /// Structure in one block. Each read of a document decompresses all of it: 16 KiB are done in 20 µs, and twice as much
-/// would save a fortieth of the index.
+/// would save a hundredth of the index.
 const BLOCK_BYTES: usize = 16 * 1024;
 
 /// The most structure that one document may have. Only who raises the limit on file sizes far can come near it.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
+use dupi::index::Changes;
 use dupi::locate::{Place, locate};
 use dupi::text::LineIndex;
 use dupi::{Class, Kind, Report, SkipReason};
@@ -134,6 +135,16 @@ fn write_summary(out: &mut impl Write, report: &Report, took: Duration) -> io::R
         took.as_secs_f64(),
         skipped(report),
     )
+}
+
+/// How much the index has saved, if anything.
+pub fn write_reuse(out: &mut impl Write, changes: &Changes) -> io::Result<()> {
+    let n_read = changes.added + changes.changed + changes.touched;
+    match (changes.same, n_read) {
+        (0, _) => Ok(()),
+        (_, 0) => writeln!(out, "{DIM}index: no file read, all known{DIM:#}"),
+        (_, n) => writeln!(out, "{DIM}index: {} read, all others known{DIM:#}", count(n as u64, "file", "files")),
+    }
 }
 
 /// "; skipped 12: 10 generated, 2 minified", or nothing.

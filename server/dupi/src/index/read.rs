@@ -27,7 +27,14 @@ impl Index {
         let settings = &self.workspace.settings;
         let started = SystemTime::now();
         if dupi_grammars::by_path(&source.path).is_none() && !document::starts_with_shebang(&source.path) {
-            return self.remember(source, source.stamp(), 0, started, Ok(None));
+            let read = self.remember(source, source.stamp(), 0, started, Ok(None));
+            // It was no source before, so nothing has changed, whatever is in it.
+            let before = self.by_path.get(&source.shown);
+            let before = before.map(|&(part, ordinal)| &self.parts[part as usize].segment.entries[ordinal as usize]);
+            return match read {
+                Read::New(file) if before.is_some_and(|entry| matches!(entry.what, What::Other)) => Read::Same(file),
+                read => read,
+            };
         }
         let (bytes, stamp) = match read_settled(&source.path, settings.max_file_bytes, reading) {
             Ok(read) => read,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::Index;
+use crate::answer::Answer;
 use crate::blots::Blotting;
 use crate::clones::kept;
 use crate::segment::{Sizes, What};
@@ -71,10 +72,14 @@ impl Index {
                 }
             }
         }
-        let names = self.store.names().unwrap_or_default();
-        let answers = names.iter().filter(|name| name.ends_with(super::ANSWER));
-        stats.answers = answers.filter_map(|name| self.store.len(name).ok()).sum();
+        stats.answers = self.answers_on_disk().iter().filter_map(|name| self.store.len(name).ok()).sum();
         stats
+    }
+
+    fn answers_on_disk(&self) -> Vec<String> {
+        let mut names = self.store.names().unwrap_or_default();
+        names.retain(|name| name.ends_with(super::ANSWER));
+        names
     }
 
     /// Reads everything: each document can be decoded, is what the table says, and all its blots lead to it.
@@ -96,6 +101,12 @@ impl Index {
         paths.sort_unstable();
         for pair in paths.windows(2).filter(|pair| pair[0] == pair[1]) {
             verified.problems.push(format!("{} is current twice", pair[0]));
+        }
+        for name in self.answers_on_disk() {
+            let bytes = self.store.read(&name, super::MAX_ANSWER);
+            if bytes.is_ok_and(|bytes| Answer::read(&bytes).is_none()) {
+                verified.problems.push(format!("{name} is damaged: what was found is found anew"));
+            }
         }
         verified
     }

@@ -31,14 +31,15 @@ const MAX_SAMPLES: usize = 600;
 /// Symbols in the samples below which their odds cost more than they save.
 const MIN_SAMPLE_SYMBOLS: usize = 16 * 1024;
 
-/// zstd looks this far back from the start of a block. Beyond this, more typical structure saves nothing.
+/// Typical structure that zstd can look back to from the start of a block. It saves a twentieth of the structure; 32 KiB
+/// would save less by a third.
 const MAX_PREFIX: usize = 112 * 1024;
 /// The prefix is no larger than this part of the structure.
 const PREFIX_SHARE: usize = 64;
 /// Of one document: enough for its shapes, so that many documents are in the prefix.
 const PREFIX_SLICE: usize = 2048;
 
-/// 3 is a fifth larger, 9 saves a fortieth and takes three times as long.
+/// Of the structure, 3 makes a seventh more, in a third of the time; 8 a thirtieth less, in half as much time again.
 const LEVEL: i32 = 6;
 
 /// The class of a number: 0..4 are the first, and each further one goes up to the next power of two.

@@ -1,0 +1,81 @@
+//! `dupi-lsp index --stats`: what an index holds, and where its bytes are.
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anstyle::Style;
+use anyhow::Result;
+use dupi::index::{Stats, Workspace};
+use dupi::search::with_threads;
+use dupi::segment::Sizes;
+
+use super::GOOD;
+use crate::terminal::{bytes, escape, grouped, percent};
+use crate::workspace::{Place, tell_troubles};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+
+pub fn show(place: &Place, workspace: &Workspace) -> Result<ExitCode> {
+    let (mut index, stats) = with_threads(&workspace.settings, &workspace.root, || {
+        let index = place.look(workspace)?;
+        let stats = index.stats();
+        anyhow::Ok((index, stats))
+    })??;
+    tell_troubles(&mut index);
+    let on_disk = bytes_in(&place.folder)?;
+    let mut out = anstream::stdout().lock();
+    write(&mut out, &stats, on_disk, workspace, &place.folder)?;
+    Ok(ExitCode::from(GOOD))
+}
+
+fn bytes_in(folder: &Path) -> io::Result<u64> {
+    // A file that went in the meantime has no bytes.
+    Ok(std::fs::read_dir(folder)?.flatten().filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum())
+}
+
+fn write(out: &mut impl Write, stats: &Stats, on_disk: u64, workspace: &Workspace, folder: &Path) -> io::Result<()> {
+    let shown = |path: &Path| escape(&path.display().to_string());
+    writeln!(
+        out,
+        "{BOLD}index of {}{BOLD:#}: {}, {} of source",
+        shown(&workspace.root),
+        bytes(on_disk),
+        percent(on_disk, stats.source)
+    )?;
+    writeln!(out, "{DIM}{}{DIM:#}\n", shown(folder))?;
+    let mut languages: Vec<(&str, usize)> = stats.languages.iter().map(|(&name, &n)| (name, n)).collect();
+    languages.sort_by_key(|&(name, n)| (Reverse(n), name));
+    let languages: Vec<String> =
+        languages.into_iter().map(|(name, n)| format!("{name} {}", grouped(n as u64))).collect();
+    for (name, n, more) in [
+        ("documents", stats.documents as u64, languages.join(", ")),
+        ("skipped", stats.skipped as u64, String::new()),
+        ("tokens", stats.tokens, String::new()),
+        ("posts", stats.posts as u64, String::new()),
+        ("segments", stats.segments as u64, String::new()),
+        ("deleted", stats.deleted as u64, String::new()),
+        ("generation", stats.generation, String::new()),
+    ] {
+        let more = if more.is_empty() { more } else { format!("  {DIM}{more}{DIM:#}") };
+        writeln!(out, "{name:<12}{:>16}{more}", grouped(n))?;
+    }
+    writeln!(out, "\n{DIM}{:<12}{:>16}{:>12}{DIM:#}", "", "bytes", "of source")?;
+    let Sizes { streams, dictionary, posts, table } = stats.sizes;
+    for (name, n) in [
+        ("streams", streams),
+        ("dictionary", dictionary),
+        ("posts", posts),
+        ("tables", table),
+        ("answers", stats.answers),
+        // Headers and the manifest; also what a damaged part has, and what waits to be collected.
+        ("other", on_disk.saturating_sub(stats.bytes())),
+        ("all", on_disk),
+        ("source", stats.source),
+    ] {
+        writeln!(out, "{name:<12}{:>16}{:>12}", grouped(n), percent(n, stats.source))?;
+    }
+    Ok(())
+}

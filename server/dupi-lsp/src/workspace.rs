@@ -1,0 +1,128 @@
+//! What is looked at, and where its index is: what `check` and `index` have in common.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, anyhow, bail};
+use dupi::index::{Index, MEMORY, MIN_MEMORY, Workspace};
+use dupi::store::Folder;
+use dupi::{manifest, place};
+
+use crate::options::{Options, root};
+use crate::terminal;
+
+#[derive(clap::Args)]
+pub struct WorkspaceArguments {
+    /// Files and folders to read [default: the current folder]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    options: Options,
+    /// Do not read dupi.toml
+    #[arg(long)]
+    no_config: bool,
+}
+
+impl WorkspaceArguments {
+    pub fn workspace(&self) -> Result<Workspace> {
+        let paths = if self.paths.is_empty() { vec![PathBuf::from(".")] } else { self.paths.clone() };
+        let root = root(&paths)?;
+        let project = if self.no_config { Options::default() } else { Options::read(&root)? };
+        let settings = self.options.clone().or(project).settings()?;
+        let paths = paths.iter().map(|path| path.canonicalize()).collect::<std::io::Result<_>>()?;
+        Ok(Workspace { root, paths, settings })
+    }
+}
+
+/// Flags and no keys of `dupi.toml`: a project does not say where its users' files go, nor how much memory they give.
+#[derive(clap::Args)]
+pub struct IndexArguments {
+    /// Keep the index in this folder, for example one that CI caches [default: the user's cache folder]
+    #[arg(long, value_name = "DIR")]
+    index_dir: Option<PathBuf>,
+    /// Build the index within this much memory
+    #[arg(long, value_name = "MIB", value_parser = mebibytes, default_value_t = Mebibytes(MEMORY >> 20))]
+    memory: Mebibytes,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Mebibytes(u64);
+
+impl std::fmt::Display for Mebibytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+fn mebibytes(text: &str) -> Result<Mebibytes, String> {
+    const LEAST: u64 = MIN_MEMORY >> 20;
+    match text.parse() {
+        Ok(n) if n >= LEAST => Ok(Mebibytes(n)),
+        Ok(_) => Err(format!("an index cannot be built in less than {LEAST} MiB")),
+        Err(_) => Err("not a number of MiB".to_owned()),
+    }
+}
+
+impl IndexArguments {
+    /// The folder under which indexes are.
+    pub fn base(&self) -> Result<PathBuf> {
+        match &self.index_dir {
+            Some(folder) => std::path::absolute(folder).context("`--index-dir` names no folder"),
+            None => {
+                place::default_folder().ok_or_else(|| anyhow!("no cache folder is known: name one by `--index-dir`"))
+            }
+        }
+    }
+
+    pub fn place(&self, workspace: &Workspace) -> Result<Place> {
+        let base = self.base()?;
+        let folder = place::index_folder(&base, &workspace.root, workspace.profile());
+        // A base within a checkout may hold what somebody else has put there.
+        if let Some(link) = folder.ancestors().take(2).find(|folder| folder.is_symlink()) {
+            bail!("{} is a link: an index is kept in a folder", link.display());
+        }
+        Ok(Place { base, folder, memory: self.memory.0.saturating_mul(1 << 20) })
+    }
+}
+
+/// Where the index of a workspace is, or would be.
+pub struct Place {
+    base: PathBuf,
+    pub folder: PathBuf,
+    memory: u64,
+}
+
+impl Place {
+    pub fn exists(&self) -> bool {
+        self.folder.join(manifest::NAME).is_file()
+    }
+
+    /// Opens the index to bring it up to date, and makes its folder if there is none.
+    pub fn open(&self, workspace: &Workspace) -> Result<Index> {
+        let store = Folder::create(&self.folder)?;
+        Ok(Index::open(Arc::new(store), workspace.clone(), self.memory))
+    }
+
+    /// Opens the index only to look at it.
+    pub fn look(&self, workspace: &Workspace) -> Result<Index> {
+        let store = Folder::create(&self.folder)?;
+        Ok(Index::look(Arc::new(store), workspace.clone()))
+    }
+
+    /// What can wait until the answer is given: merges, and removing what nobody uses any more.
+    pub fn tidy(&self, index: &mut Index) {
+        index.merge();
+        if index.is_writer()
+            && let Err(error) = place::touch(&self.folder)
+        {
+            terminal::note(&format!("the index will be taken for unused: {error}"));
+        }
+        place::collect(&self.base, &self.folder, SystemTime::now());
+    }
+}
+
+/// Tells what went wrong with the index. It is never a reason for another answer.
+pub fn tell_troubles(index: &mut Index) {
+    index.troubles().iter().for_each(|trouble| terminal::note(trouble));
+}

@@ -255,7 +255,7 @@ impl Index {
                 self.trouble("a part of the index was damaged", &"its files are read again");
             }
             if gone {
-                self.trouble("a part of the index is missing: its files are read again".to_owned());
+                self.trouble("a part of the index is missing", &"its files are read again");
             }
             self.generation = manifest.generation;
             self.committed = manifest.generation > 0 && opened.iter().all(Result::is_ok);

@@ -1,6 +1,8 @@
 //! Black-box tests of dupi-lsp: what they share.
 
+pub mod answers;
 pub mod binary;
 pub mod differential;
+pub mod history;
 pub mod sources;
 pub mod workspace;

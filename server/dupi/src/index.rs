@@ -10,6 +10,7 @@ mod read;
 mod verify;
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,6 +50,9 @@ const BATCH_FILES: usize = 4096;
 
 /// How often a reader without the lock looks again for a list of segments of which none is gone.
 const ATTEMPTS: usize = 5;
+
+/// The trouble of one who cannot write.
+const IN_MEMORY: &str = "the index stays in memory";
 
 /// Answers that are kept, one for each way to judge: a project has few.
 const MAX_ANSWERS: usize = 4;
@@ -125,7 +129,8 @@ pub struct Index {
     cache: Arc<Cache>,
     snapshot: Arc<Snapshot>,
     troubles: Vec<String>,
-    told: Vec<String>,
+    /// What was told, and is not over.
+    told: Vec<&'static str>,
 }
 
 impl Index {
@@ -192,10 +197,11 @@ impl Index {
         std::mem::take(&mut self.troubles)
     }
 
-    fn trouble(&mut self, text: String) {
-        if !self.told.contains(&text) {
-            self.told.push(text.clone());
-            self.troubles.push(text);
+    /// Told once, whatever the reasons: a full disk has another one for each file.
+    fn trouble(&mut self, what: &'static str, why: &dyn Display) {
+        if !self.told.contains(&what) {
+            self.told.push(what);
+            self.troubles.push(format!("{what}: {why}"));
         }
     }
 
@@ -207,7 +213,7 @@ impl Index {
         if self.lock.is_none() && !self.newer {
             match self.store.lock() {
                 Ok(lock) => self.lock = lock,
-                Err(error) => self.trouble(format!("the index stays in memory: {error}")),
+                Err(error) => self.trouble(IN_MEMORY, &error),
             }
         }
     }
@@ -220,16 +226,16 @@ impl Index {
                 Ok(ReadManifest::Newer(version)) => {
                     self.newer = true;
                     self.lock = None;
-                    self.trouble(format!("the index on disk is of a newer format ({version}): it is left alone"));
+                    self.trouble("the index on disk is left alone", &format_args!("its format {version} is newer"));
                     Manifest::default()
                 }
                 Ok(ReadManifest::Damaged) => {
-                    self.trouble("the index on disk was damaged: it is made anew".to_owned());
+                    self.trouble("the index on disk was damaged", &"it is made anew");
                     Manifest::default()
                 }
                 Ok(_) => Manifest::default(),
                 Err(error) => {
-                    self.trouble(format!("the index stays in memory: {error}"));
+                    self.trouble(IN_MEMORY, &error);
                     Manifest::default()
                 }
             };
@@ -243,13 +249,13 @@ impl Index {
             if opened.iter().any(|part| matches!(part, Err(Missing::Newer))) {
                 self.newer = true;
                 self.lock = None;
-                self.trouble("a part of the index is of a newer format: it is left alone".to_owned());
+                self.trouble("the index on disk is left alone", &"a part of it is of a newer format");
             }
             if opened.iter().any(|part| matches!(part, Err(Missing::Damaged))) {
-                self.trouble("a part of the index was damaged: its files are read again".to_owned());
+                self.trouble("a part of the index was damaged", &"its files are read again");
             }
             if gone {
-                self.trouble("a part of the index is missing: its files are read again".to_owned());
+                self.trouble("a part of the index is missing", &"its files are read again");
             }
             self.generation = manifest.generation;
             self.committed = manifest.generation > 0 && opened.iter().all(Result::is_ok);
@@ -257,7 +263,7 @@ impl Index {
             if self.is_writer() {
                 let kept = Manifest { segments: self.entries(), ..manifest };
                 if let Err(error) = kept.collect(&*self.store, &[]) {
-                    self.trouble(format!("old files of the index stay: {error}"));
+                    self.trouble("old files of the index stay", &error);
                 }
             }
             break;
@@ -308,13 +314,14 @@ impl Index {
         self.snapshot = Arc::new(Snapshot::new(self.parts.clone(), buffers, &covered, Arc::clone(&self.cache)));
     }
 
-    /// Follows another writer, or becomes the writer if there is none any more.
-    fn catch_up(&mut self) {
+    /// Follows another writer, or becomes the writer if there is none any more. Says whether all was loaded anew: what
+    /// was in memory only is gone then, and what was damaged, so that only a walk tells what must be read again.
+    fn catch_up(&mut self) -> bool {
         let was_writer = self.is_writer();
         self.try_lock();
         let whole = self.snapshot.is_whole();
         if was_writer && self.is_writer() && whole {
-            return;
+            return false;
         }
         let on_disk = match Manifest::read(&*self.store) {
             Ok(ReadManifest::Current(manifest)) if manifest.profile == self.profile => manifest.generation,
@@ -322,17 +329,25 @@ impl Index {
         };
         // What is in memory only is a difference to the generation that it was made for.
         let own = self.parts.iter().any(|part| part.name.is_none());
-        if !whole || (on_disk > 0 && (on_disk != self.generation || (own && !was_writer && self.is_writer()))) {
+        let behind =
+            !whole || (on_disk > 0 && (on_disk != self.generation || (own && !was_writer && self.is_writer())));
+        if behind {
             self.load();
         }
+        behind
     }
 
     /// Compares the workspace with the index, reads what changed, and commits it.
     pub fn refresh(&mut self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Changes, Error> {
         self.catch_up();
+        self.walk(progress)
+    }
+
+    fn walk(&mut self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Changes, Error> {
         progress(Progress::Walking);
         let Workspace { root, paths, settings } = &self.workspace;
-        let found = files::find(root, paths, settings)?;
+        let mut found = files::find(root, paths, settings)?;
+        self.leave_out_itself(&mut found.sources);
         let known = |shown: &str| self.known(shown);
         let plan = freshness::plan(&found.sources, known, self.by_path.keys().map(String::as_str));
         self.left_out = found.skipped;
@@ -341,9 +356,12 @@ impl Index {
 
     /// The same for a few paths that are said to have changed: files, or folders with all that is below them.
     pub fn refresh_within(&mut self, within: &[PathBuf]) -> Result<Changes, Error> {
-        self.catch_up();
+        if self.catch_up() {
+            return self.walk(&|_| {});
+        }
         let Workspace { root, paths, settings } = &self.workspace;
-        let found = files::find_within(root, paths, within.to_vec(), settings)?;
+        let mut found = files::find_within(root, paths, within.to_vec(), settings)?;
+        self.leave_out_itself(&mut found.sources);
         let below: Vec<String> = within
             .iter()
             .map(|path| files::show(path.strip_prefix(root).unwrap_or(path)))
@@ -355,6 +373,15 @@ impl Index {
         self.left_out.sort();
         self.left_out.dedup();
         Ok(self.take(plan, Reading::Changed, &|_| {}))
+    }
+
+    /// Files of the index are no sources, but each commit would change one that it remembers, and so need another.
+    fn leave_out_itself(&self, sources: &mut Vec<Source>) {
+        let place = self.store.place().and_then(|place| place.canonicalize().ok());
+        let inside = |place: &PathBuf| self.workspace.paths.iter().any(|path| place.starts_with(path));
+        if let Some(place) = place.filter(inside) {
+            sources.retain(|source| !source.path.starts_with(&place));
+        }
     }
 
     fn known(&self, shown: &str) -> Option<Known> {
@@ -443,7 +470,7 @@ impl Index {
     /// A new part: on disk, if this process may write there, else in memory.
     fn make_segment(&mut self, files: Vec<Fresh>) -> Option<Part> {
         let Some(bytes) = segment::write(files, &Blotting::of(&self.workspace.settings)) else {
-            self.trouble("some files are too large to be indexed: they are left out".to_owned());
+            self.trouble("some files are too large to be indexed", &"they are left out");
             return None;
         };
         let (name, bytes) = self.keep(bytes);
@@ -458,8 +485,8 @@ impl Index {
             let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&bytes));
             match written.and_then(|()| self.store.open(&name)) {
                 Ok(mapped) if mapped[..].len() == bytes.len() => return (Some(name), mapped),
-                Ok(_) => self.trouble(format!("{name} is not what was written: it stays in memory")),
-                Err(error) => self.trouble(format!("the index stays in memory: {error}")),
+                Ok(_) => self.trouble(IN_MEMORY, &format_args!("{name} is not what was written")),
+                Err(error) => self.trouble(IN_MEMORY, &error),
             }
         }
         (None, Bytes::from(bytes))
@@ -471,18 +498,19 @@ impl Index {
             if self.lock.as_ref().is_some_and(|lock| !lock.is_held()) {
                 // Somebody removed the folder: nothing of it is there any more, and another may write to a new one.
                 self.lock = None;
-                self.parts.iter_mut().for_each(|part| part.name = None);
-                self.trouble("the index on disk was removed: it stays in memory".to_owned());
+                self.trouble(IN_MEMORY, &"it was removed from the disk");
             } else if let Err(error) = self.try_commit() {
-                self.trouble(format!("the index stays in memory: {error}"));
+                self.trouble(IN_MEMORY, &error);
             }
         }
         self.renew_snapshot();
     }
 
     fn try_commit(&mut self) -> std::io::Result<()> {
+        // Somebody may have removed files, or the folder with all of them: what is open is written again.
+        let names = self.store.names()?;
         for i in 0..self.parts.len() {
-            if self.parts[i].name.is_none() {
+            if self.parts[i].name.as_ref().is_none_or(|name| !names.contains(name)) {
                 let bytes = self.parts[i].segment.bytes();
                 let name = format!("{:x}-{:016x}.seg", self.generation + 1, checksum(bytes));
                 self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(bytes))?;
@@ -495,6 +523,7 @@ impl Index {
         manifest.write(&*self.store)?;
         self.generation = manifest.generation;
         self.committed = true;
+        self.told.retain(|what| *what != IN_MEMORY);
         manifest.collect(&*self.store, &[])
     }
 
@@ -503,8 +532,8 @@ impl Index {
         let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
         let source = Source::new(path.to_owned(), shown.clone());
         let settings = &self.workspace.settings;
-        let document = Document::parse(&source, text, settings, &mut Scratch::default()).ok().flatten().map(Arc::new);
-        let buffer = Buffer::new(shown.clone(), document, &Blotting::of(settings));
+        let document = Document::parse(&source, text, settings, &mut Scratch::default());
+        let buffer = Buffer::new(shown.clone(), freshness::content(text), document, &Blotting::of(settings));
         self.buffers.insert(shown, Arc::new(buffer));
         self.renew_snapshot();
     }
@@ -544,7 +573,7 @@ impl Index {
         if is_new && self.buffers.is_empty() && self.is_writer() && self.committed {
             let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&answer.write()));
             if let Err(error) = written.and_then(|()| self.drop_answers(&name)) {
-                self.trouble(format!("what was found is not kept: {error}"));
+                self.trouble("what was found is not kept", &error);
             }
         }
         self.answers.insert(key, answer);

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use dupi_grammars::Language;
 use rayon::prelude::*;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::blots::Blotting;
 use crate::bytes::{Reader, put};
@@ -86,9 +86,7 @@ impl std::fmt::Debug for What {
 impl Entry {
     /// Which file with which content: the same in every segment.
     pub fn identity(&self) -> u64 {
-        let mut hasher = Xxh3::with_seed(self.known.content);
-        hasher.update(self.shown.as_bytes());
-        hasher.digest()
+        identity(&self.shown, self.known.content)
     }
 
     pub fn is_document(&self) -> bool {
@@ -98,6 +96,10 @@ impl Entry {
     pub fn path_under(&self, root: &Path) -> PathBuf {
         root.join(self.path.as_deref().unwrap_or(Path::new(&self.shown)))
     }
+}
+
+pub fn identity(shown: &str, content: u64) -> u64 {
+    xxh3_64_with_seed(shown.as_bytes(), content)
 }
 
 /// A file as it was read: what is remembered of it, and its document if it is one.

@@ -9,9 +9,9 @@ use crate::clones::{Clones, Library, Prepared, clones_of, kept};
 use crate::document::Document;
 use crate::raw::settle;
 use crate::search::File;
-use crate::segment::{Entry, Segment, What};
+use crate::segment::{self, Entry, Segment, What};
 use crate::settings::Settings;
-use crate::skip::Skip;
+use crate::skip::{Skip, SkipReason};
 
 /// A segment with those of its entries that are no longer current.
 #[derive(Clone)]
@@ -73,19 +73,31 @@ pub struct Buffer {
     pub shown: String,
     /// None if there is nothing to compare in it.
     pub document: Option<Arc<Document>>,
+    skipped: Option<SkipReason>,
+    /// That of an entry with this path and content.
+    identity: u64,
     /// Its blots, sorted.
     blots: Vec<u64>,
 }
 
 impl Buffer {
-    pub fn new(shown: String, document: Option<Arc<Document>>, blotting: &Blotting) -> Buffer {
+    /// `content`: as in [`crate::freshness::content`].
+    pub fn new(
+        shown: String,
+        content: u64,
+        document: Result<Option<Document>, SkipReason>,
+        blotting: &Blotting,
+    ) -> Buffer {
+        let skipped = document.as_ref().err().copied();
+        let document = document.ok().flatten().map(Arc::new);
+        let identity = segment::identity(&shown, content);
         let mut blots = Vec::new();
         if let Some(document) = &document {
             kept(document, blotting, &mut Vec::new(), |_, blot| blots.push(blot));
         }
         blots.sort_unstable();
         blots.dedup();
-        Buffer { shown, document, blots }
+        Buffer { shown, document, skipped, identity, blots }
     }
 }
 
@@ -160,11 +172,10 @@ impl Snapshot {
         entries.filter(|(number, _)| !self.hidden.contains(number))
     }
 
-    fn buffers(&self) -> impl Iterator<Item = (u32, &Arc<Document>)> {
-        let documents = self.buffers.iter().map(|buffer| buffer.document.as_ref());
+    fn buffers(&self) -> impl Iterator<Item = (u32, &Arc<Buffer>, &Arc<Document>)> {
         (self.first_buffer()..)
-            .zip(documents)
-            .filter_map(|(number, document)| document.map(|document| (number, document)))
+            .zip(&self.buffers)
+            .filter_map(|(number, buffer)| buffer.document.as_ref().map(|document| (number, buffer, document)))
     }
 
     /// All files that were left out although the walk found them, and why.
@@ -173,7 +184,8 @@ impl Snapshot {
             What::Skipped(reason) => Some(Skip { path: entry.shown.clone(), reason }),
             _ => None,
         };
-        self.entries().filter_map(|(_, entry)| skip(entry)).collect()
+        let open = |buffer: &Arc<Buffer>| Some(Skip { path: buffer.shown.clone(), reason: buffer.skipped? });
+        self.entries().filter_map(|(_, entry)| skip(entry)).chain(self.buffers.iter().filter_map(open)).collect()
     }
 
     /// The documents in the order of their paths: as files of a report, and as members of an answer.
@@ -192,11 +204,9 @@ impl Snapshot {
             }
             _ => None,
         });
-        let open = self.buffers().map(|(number, document)| {
-            // Of no content that the disk could have.
-            let identity = xxhash_rust::xxh3::xxh3_64(&(Arc::as_ptr(document) as usize).to_le_bytes());
-            (File::of(document), Member { identity, number })
-        });
+        let open = self
+            .buffers()
+            .map(|(number, buffer, document)| (File::of(document), Member { identity: buffer.identity, number }));
         let mut all: Vec<(File, Member)> = stored.chain(open).collect();
         all.sort_by(|a, b| a.0.shown.cmp(&b.0.shown));
         all.into_iter().unzip()

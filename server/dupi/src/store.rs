@@ -23,7 +23,7 @@ mod memory;
 use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,6 +36,11 @@ pub const TEMPORARY: &str = ".tmp";
 
 /// A folder of files that are written once. Errors name the file.
 pub trait Store: Send + Sync + Debug {
+    /// Where it is on disk, if it is.
+    fn place(&self) -> Option<&Path> {
+        None
+    }
+
     /// The names of all files, sorted.
     fn names(&self) -> io::Result<Vec<String>>;
 

@@ -86,6 +86,17 @@ impl Index {
         let path = (path != Path::new(&source.shown)).then(|| path.to_owned());
         let known = Known::new(stamp, content, started);
         let entry = Entry { shown: source.shown.clone(), path, known, what };
-        Read::New(Fresh { entry, document: read.ok().flatten().map(Arc::new) })
+        // What is too large, or no source, is not looked into: it is the same as long as that is so.
+        let before = self.by_path.get(&source.shown).map(|&(part, ordinal)| {
+            let before = &self.parts[part as usize].segment.entries[ordinal as usize];
+            (before.known.content, before.what)
+        });
+        let same = match (before, what) {
+            (Some((0, What::Other)), What::Other) => content == 0,
+            (Some((0, What::Skipped(before))), What::Skipped(now)) => content == 0 && before == now,
+            _ => false,
+        };
+        let file = Fresh { entry, document: read.ok().flatten().map(Arc::new) };
+        if same { Read::Same(file) } else { Read::New(file) }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -167,6 +168,10 @@ impl Faulty {
 }
 
 impl Store for Faulty {
+    fn place(&self) -> Option<&Path> {
+        self.inner.place()
+    }
+
     fn names(&self) -> io::Result<Vec<String>> {
         let _state = self.begin(|_| ())?;
         self.inner.names()

@@ -26,11 +26,7 @@ impl Folder {
     /// sources do.
     pub fn create(path: impl Into<PathBuf>) -> io::Result<Folder> {
         let path = path.into();
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&path).map_err(|source| failed("create", &path, source))?;
+        create(&path).map_err(|source| failed("create", &path, source))?;
         Ok(Folder { path, never_map: false, plain_reads: AtomicBool::new(false) })
     }
 
@@ -69,6 +65,10 @@ impl Folder {
 }
 
 impl Store for Folder {
+    fn place(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
     fn names(&self) -> io::Result<Vec<String>> {
         let list = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();
@@ -158,6 +158,8 @@ impl Store for Folder {
     fn lock(&self) -> io::Result<Option<Lock>> {
         let path = self.path.join(LOCK);
         let lock = || -> io::Result<Option<Lock>> {
+            // Somebody may have removed the folder since: then it starts anew.
+            create(&self.path)?;
             if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_file()) {
                 return Err(io::Error::new(ErrorKind::InvalidData, "not a regular file"));
             }
@@ -170,6 +172,14 @@ impl Store for Folder {
         };
         lock().map_err(|source| failed("lock", &path, source))
     }
+}
+
+fn create(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 /// Is `path` the name of this very file?

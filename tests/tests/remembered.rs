@@ -1,0 +1,117 @@
+//! Faults 23–25 against the index: what is hard to read is read once, remembered by its content, and answered for.
+#![allow(clippy::print_stdout, reason = "what cannot be tried on this machine is told")]
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use dupi::SkipReason;
+use dupi_tests::answers::{self, assert_right, refresh, small};
+use dupi_tests::workspace::Workspace;
+
+/// Makes all files look old, so that size and time tell that they are the same.
+fn age(workspace: &Workspace) {
+    let then = SystemTime::now() - Duration::from_secs(3_600);
+    for entry in fs::read_dir(workspace.path()).expect("a folder").flatten() {
+        let file = fs::File::options().write(true).open(entry.path()).expect("a file");
+        file.set_modified(then).expect("a time");
+    }
+}
+
+/// The index of a folder reads each file once; opened again it reads none, touched it does not parse again.
+fn read_once(workspace: &Workspace, check: impl Fn(&str, SkipReason) -> bool) {
+    age(workspace);
+    let indexes = tempfile::tempdir().expect("a folder");
+    let of = answers::workspace(workspace.path(), small());
+    let mut index = answers::open(indexes.path(), &of);
+    let first = refresh(&mut index);
+    let n_files = fs::read_dir(workspace.path()).expect("a folder").count();
+    assert_eq!(first.added, n_files);
+    assert_right(&mut index, "read");
+    let report = index.report(&small()).expect("an answer");
+    for skip in &report.skipped {
+        assert!(check(&skip.path, skip.reason), "{skip:?}");
+    }
+    let again = refresh(&mut index);
+    assert_eq!((again.same, again.any(), again.touched), (n_files, false, 0), "{again:?}");
+    drop(index);
+    let mut index = answers::open(indexes.path(), &of);
+    let again = refresh(&mut index);
+    assert_eq!((again.same, again.any(), again.touched), (n_files, false, 0), "{again:?}");
+    assert_right(&mut index, "opened again");
+    // Another time, the same content: read, not parsed.
+    for entry in fs::read_dir(workspace.path()).expect("a folder").flatten() {
+        let file = fs::File::options().write(true).open(entry.path()).expect("a file");
+        file.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("a time");
+    }
+    let touched = refresh(&mut index);
+    assert_eq!((touched.touched, touched.any()), (n_files, false), "{touched:?}");
+    assert_eq!(index.verify().problems, [""; 0]);
+    assert_right(&mut index, "touched");
+}
+
+#[test]
+fn fault_23_nesting_without_end_is_remembered() {
+    let workspace = Workspace::new("//- good.py\nx = 1\n");
+    for extension in ["go", "rs", "c", "js", "py", "java", "kt", "rb", "php", "swift"] {
+        let wide = |text: String| -> String {
+            text.as_bytes().chunks(200).map(|part| format!("{}\n", String::from_utf8_lossy(part))).collect()
+        };
+        workspace.write(&format!("round.{extension}"), wide("(".repeat(100_000) + &")".repeat(100_000)));
+        workspace.write(&format!("open.{extension}"), wide("({[".repeat(50_000)));
+        workspace.write(&format!("comments.{extension}"), "/* (* {- \n".repeat(50_000));
+        workspace.write(&format!("templates.{extension}"), "f(`${\n".repeat(50_000));
+    }
+    let deep = [SkipReason::TooDeep, SkipReason::TooSlow, SkipReason::Minified, SkipReason::Empty];
+    read_once(&workspace, |_, reason| deep.contains(&reason));
+}
+
+/// A grammar that is slow on a text: it is skipped after its budget, and costs that budget once.
+#[test]
+fn fault_24_a_slow_text_costs_its_budget_once() {
+    let workspace = Workspace::new("//- good.py\nx = 1\n");
+    let slow = slow_text();
+    workspace.write("slow.swift", slow);
+    age(&workspace);
+    let indexes = tempfile::tempdir().expect("a folder");
+    let of = answers::workspace(workspace.path(), small());
+    let mut index = answers::open(indexes.path(), &of);
+    refresh(&mut index);
+    let skipped = index.report(&small()).expect("an answer").skipped;
+    if skipped.is_empty() {
+        println!("not tried: this machine is fast enough for the text");
+        return;
+    }
+    assert_eq!(skipped[0].reason, SkipReason::TooSlow);
+    drop(index);
+    let file = fs::File::options().write(true).open(workspace.path().join("slow.swift")).expect("a file");
+    file.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("a time");
+    let mut index = answers::open(indexes.path(), &of);
+    let again = refresh(&mut index);
+    assert_eq!((again.touched, again.any()), (1, false), "told by its content, not parsed again");
+    assert_eq!(index.report(&small()).expect("an answer").skipped, skipped);
+}
+
+fn slow_text() -> String {
+    "a ? b : c < d > (e) ? \n".repeat(180_000)
+}
+
+#[test]
+fn fault_25_what_is_no_source_text_or_endless_is_remembered() {
+    let workspace = Workspace::new("//- good.py\nx = 1\n");
+    workspace.write("binary.py", b"\x7fELF\0\0\0");
+    workspace.write("nul.go", b"package a\0\n");
+    workspace.write("latin1.c", b"/* caf\xe9 */ int x;\n");
+    workspace.write("empty.rs", b"");
+    workspace.write("blank.rs", b" \n\n\t\n");
+    workspace.write("minified.js", b"var a=1;".repeat(3 * 1024 * 1024 / 8));
+    workspace.write("oneline.js", b"var a=1;".repeat(5 * 1024 * 1024 / 8));
+    let rows: String = (0..150_000).map(|i| format!("  {{ {i}, \"x\" }},\n")).collect();
+    workspace.write("generated.c", format!("/* Code generated by rows. DO NOT EDIT. */\nint t[] = {{\n{rows}}};\n"));
+    workspace.write("lines.c", "x = f(1, 2);\n".repeat(100_000));
+    workspace.write("script", "#!/bin/sh\necho a\n");
+    workspace.write("notes", "nothing to compare\n");
+    read_once(&workspace, |_, reason| {
+        use SkipReason::*;
+        [Binary, NotUtf8, Empty, Minified, TooLarge, Generated].contains(&reason)
+    });
+}

@@ -429,7 +429,7 @@ fn read_entries(table: &mut Reader<'_>) -> Option<Vec<Entry>> {
             let (n_lines, n_tokens) = (table.u32()?, table.u32()?);
             // The names of the languages follow at the end.
             What::Document {
-                language: &dupi_grammars::LANGUAGES[0],
+                language: dupi_grammars::LANGUAGES[0],
                 n_lines,
                 n_tokens,
                 generated: flags & GENERATED != 0,

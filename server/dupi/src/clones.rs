@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use dupi_grammars::token::Unit;
+use dupi_grammars::token::{Code, Unit};
 use rayon::prelude::*;
 
 use crate::blots::{Blotting, Kept, mix};
@@ -24,6 +24,9 @@ use crate::zones::is_table;
 /// Runs of up to this many units are looked at one by one for whether they could be shown; longer ones are taken to be.
 const MAX_UNITS: usize = 12;
 
+/// Places that are compared to tell whether two documents share a run; where it takes more, they are taken to.
+const MAX_TRIES: usize = 256;
+
 /// Documents that can be asked for by blot. Numbers are its own.
 pub trait Library: Sync {
     /// Appends the numbers of the documents that hold a blot: all of them, and perhaps a few that do not.
@@ -32,7 +35,12 @@ pub trait Library: Sync {
     /// A document, unless it cannot be read.
     fn document(&self, number: u32) -> Option<Arc<Document>>;
 
-    /// The same with its blots; a library may remember those that were asked for lately.
+    /// Its codes alone.
+    fn codes(&self, number: u32) -> Option<Arc<[Code]>> {
+        self.document(number).map(|document| Arc::from(&*document.codes))
+    }
+
+    /// A document with its blots; a library may remember those that were asked for lately.
     fn prepared(&self, number: u32, blotting: &Blotting) -> Option<Arc<Prepared>> {
         self.document(number).map(|document| Arc::new(Prepared::new(document, blotting)))
     }
@@ -136,6 +144,8 @@ pub fn kept(document: &Document, blotting: &Blotting, scratch: &mut Vec<u64>, mu
 /// Kept blots in a row that are one and the same.
 struct Entry {
     blot: u64,
+    /// Where their windows start.
+    positions: Vec<u32>,
     /// Of the first of them: where the first run of windows starts that has it for its least.
     start: u32,
     /// One past the last token of the last run of windows that has the last of them for its least.
@@ -190,9 +200,13 @@ impl Query<'_> {
                 last.end = (kept.run_end - 1 + k).min(n_tokens);
             }
             match entries.last_mut() {
-                Some(last) if last.blot == blot => last.eligible |= eligible(kept.position),
+                Some(last) if last.blot == blot => {
+                    last.eligible |= eligible(kept.position);
+                    last.positions.push(kept.position);
+                }
                 _ => entries.push(Entry {
                     blot,
+                    positions: vec![kept.position],
                     start: (kept.run_end + 1).saturating_sub(w),
                     end: n_tokens,
                     plain: kept.is_plain(),
@@ -249,10 +263,41 @@ impl Query<'_> {
         }
         hits.sort_unstable();
         let mut judged: HashMap<(u32, u32), bool> = HashMap::new();
-        hits.chunk_by(|a, b| a.0 == b.0)
-            .filter(|hits| self.may_share(hits, &mut judged))
+        let likely: Vec<&[(u32, u32)]> =
+            hits.chunk_by(|a, b| a.0 == b.0).filter(|hits| self.may_share(hits, &mut judged)).collect();
+        // Only now is anything decoded, and of it the codes alone.
+        likely
+            .par_iter()
+            .with_min_len(8)
+            .filter(|hits| library.codes(hits[0].0).is_none_or(|codes| self.shares_run(&codes, hits)))
             .map(|hits| hits[0].0)
             .collect()
+    }
+
+    /// Is there a run of equal codes, around one of the windows of these entries, that can hold a copy?
+    fn shares_run(&self, codes: &[Code], hits: &[(u32, u32)]) -> bool {
+        let own = &self.document.codes;
+        let mut tries = 0;
+        for (_, entry) in hits {
+            let positions = &self.entries[*entry as usize].positions;
+            let window = positions[0] as usize..positions[0] as usize + self.blotting.k;
+            for at in memchr::memmem::find_iter(codes, &own[window]) {
+                for &position in positions {
+                    let position = position as usize;
+                    tries += 1;
+                    if tries > MAX_TRIES {
+                        return true;
+                    }
+                    let before = own[..position].iter().rev().zip(codes[..at].iter().rev());
+                    let start = position - before.take_while(|(a, b)| a == b).count();
+                    let end = position + own[position..].iter().zip(&codes[at..]).take_while(|(a, b)| a == b).count();
+                    if self.may_hold_copy(start as u32, end as u32) {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
     }
 
     /// Can a document that shares these entries hold a copy of something?

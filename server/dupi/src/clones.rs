@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use dupi_grammars::token::{Code, Unit};
+use dupi_grammars::token::{Code, Unit, varies};
 use rayon::prelude::*;
 
 use crate::blots::{Blotting, Kept, mix};
 use crate::candidates::{Mark, covered, family_salt};
 use crate::class::{Class, Fragment, Zone};
 use crate::document::Document;
-use crate::judge::content;
+use crate::judge::{content, needs_equal_text};
 use crate::raw::{groups, judged, settle};
 use crate::runs::{Outline, stretches};
 use crate::settings::Settings;
@@ -262,22 +262,45 @@ impl Query<'_> {
             }
         }
         hits.sort_unstable();
-        let mut judged: HashMap<(u32, u32), bool> = HashMap::new();
+        let mut judged: HashMap<(u32, u32), Hope> = HashMap::new();
         let likely: Vec<&[(u32, u32)]> =
             hits.chunk_by(|a, b| a.0 == b.0).filter(|hits| self.may_share(hits, &mut judged)).collect();
-        // Only now is anything decoded, and of it the codes alone.
+        // Only now is anything decoded: the codes alone, then the names of those of which only equal text counts.
         likely
             .par_iter()
             .with_min_len(8)
-            .filter(|hits| library.codes(hits[0].0).is_none_or(|codes| self.shares_run(&codes, hits)))
-            .map(|hits| hits[0].0)
+            .map_init(
+                || judged.clone(),
+                |judged, hits| {
+                    let number = hits[0].0;
+                    let hope = library.codes(number).map_or(Hope::Any, |codes| self.hope(&codes, None, hits, judged));
+                    let shares = match hope {
+                        Hope::None => false,
+                        Hope::Any => true,
+                        Hope::EqualText => library.prepared(number, &self.blotting).is_none_or(|other| {
+                            self.hope(&other.document.codes, Some(other.document.symbols()), hits, judged) != Hope::None
+                        }),
+                    };
+                    shares.then_some(number)
+                },
+            )
+            .flatten_iter()
             .collect()
     }
 
-    /// Is there a run of equal codes, around one of the windows of these entries, that can hold a copy?
-    fn shares_run(&self, codes: &[Code], hits: &[(u32, u32)]) -> bool {
+    /// What the runs of equal codes (and equal text, if the other's symbols are given) around the windows of these
+    /// entries can hold.
+    fn hope(
+        &self,
+        codes: &[Code],
+        symbols: Option<&[u32]>,
+        hits: &[(u32, u32)],
+        judged: &mut HashMap<(u32, u32), Hope>,
+    ) -> Hope {
         let own = &self.document.codes;
         let mut tries = 0;
+        let mut best = Hope::None;
+        let ranks = symbols.map(|_| ranks(codes));
         for (_, entry) in hits {
             let positions = &self.entries[*entry as usize].positions;
             let window = positions[0] as usize..positions[0] as usize + self.blotting.k;
@@ -286,53 +309,121 @@ impl Query<'_> {
                     let position = position as usize;
                     tries += 1;
                     if tries > MAX_TRIES {
-                        return true;
+                        return Hope::Any;
                     }
                     let before = own[..position].iter().rev().zip(codes[..at].iter().rev());
-                    let start = position - before.take_while(|(a, b)| a == b).count();
-                    let end = position + own[position..].iter().zip(&codes[at..]).take_while(|(a, b)| a == b).count();
-                    if self.may_hold_copy(start as u32, end as u32) {
-                        return true;
+                    let back = before.take_while(|(a, b)| a == b).count();
+                    let ahead = own[position..].iter().zip(&codes[at..]).take_while(|(a, b)| a == b).count();
+                    let (start, end) = ((position - back) as u32, (position + ahead) as u32);
+                    let hope = match (symbols, &ranks) {
+                        (Some(symbols), Some(ranks)) => {
+                            let other = &symbols[ranks[at - back] as usize..ranks[at + ahead] as usize];
+                            self.equal_texts(start, end, other).map(|(a, b)| self.judge(a, b, judged)).max()
+                        }
+                        _ => Some(self.judge(start, end, judged)),
+                    };
+                    best = best.max(hope.unwrap_or(Hope::None));
+                    if best == Hope::Any || (best == Hope::EqualText && symbols.is_some()) {
+                        return best;
                     }
                 }
             }
         }
-        false
+        best
+    }
+
+    /// The parts of a range of tokens in which all symbols equal the others, which are those of the whole range.
+    fn equal_texts(&self, start: u32, end: u32, others: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+        let (codes, symbols) = self.document.read_tokens(start, end);
+        let mut different = Vec::new();
+        let mut pairs = symbols.iter().zip(others);
+        for (at, _) in (start..).zip(codes).filter(|(_, code)| varies(**code)) {
+            if pairs.next().is_none_or(|(a, b)| a != b) {
+                different.push(at);
+            }
+        }
+        let starts = std::iter::once(start).chain(different.clone().into_iter().map(|at| at + 1));
+        starts.zip(different.into_iter().chain([end]))
+    }
+
+    fn judge(&self, start: u32, end: u32, judged: &mut HashMap<(u32, u32), Hope>) -> Hope {
+        if end.saturating_sub(start) < self.settings.floor() {
+            return Hope::None;
+        }
+        *judged.entry((start, end)).or_insert_with(|| self.hope_in(start, end))
     }
 
     /// Can a document that shares these entries hold a copy of something?
-    fn may_share(&self, hits: &[(u32, u32)], judged: &mut HashMap<(u32, u32), bool>) -> bool {
+    fn may_share(&self, hits: &[(u32, u32)], judged: &mut HashMap<(u32, u32), Hope>) -> bool {
         // Shared entries with nothing but plain ones between them are one chain.
         hits.chunk_by(|a, b| self.n_telling[a.1 as usize + 1] == self.n_telling[b.1 as usize]).any(|chain| {
             let (first, last) = (self.beside[chain[0].1 as usize].0, self.beside[chain[chain.len() - 1].1 as usize].1);
             let (start, end) = (self.entries[first as usize].start, self.entries[last as usize].end);
-            *judged.entry((start, end)).or_insert_with(|| self.may_hold_copy(start, end))
+            self.judge(start, end, judged) != Hope::None
         })
     }
 
-    /// Is there a run of whole neighbours in these tokens that could be shown?
-    fn may_hold_copy(&self, start: u32, end: u32) -> bool {
+    /// What the runs of whole neighbours in these tokens can be.
+    fn hope_in(&self, start: u32, end: u32) -> Hope {
         let floor = self.settings.floor();
-        self.stretches.iter().take_while(|stretch| stretch[0].start < end).any(|stretch| {
+        let mut best = Hope::None;
+        for stretch in self.stretches.iter().take_while(|stretch| stretch[0].start < end) {
             let from = stretch.partition_point(|unit| unit.start < start);
             let to = stretch.partition_point(|unit| unit.end <= end);
             if from >= to || stretch[to - 1].end - stretch[from].start < floor {
-                return false;
+                continue;
             }
             let units = &stretch[from..to];
-            units.len() > MAX_UNITS
-                || (0..units.len()).any(|a| (a..units.len()).any(|b| self.may_show(units[a].start, units[b].end)))
-        })
+            if units.len() > MAX_UNITS {
+                return Hope::Any;
+            }
+            for a in 0..units.len() {
+                for b in a..units.len() {
+                    best = best.max(self.hope_of(units[a].start, units[b].end));
+                    if best == Hope::Any {
+                        return best;
+                    }
+                }
+            }
+        }
+        best
     }
 
-    fn may_show(&self, start: u32, end: u32) -> bool {
+    fn hope_of(&self, start: u32, end: u32) -> Hope {
         if end - start < self.settings.floor() {
-            return false;
+            return Hope::None;
         }
+        let fragment = Fragment { document: 0, start, end };
         let table = is_table(&self.document.codes[start as usize..end as usize]);
-        let zone = content(self.document, &Fragment { document: 0, start, end }, table);
-        zone.is_none_or(|zone| self.settings.zones.contains(&zone))
+        match content(self.document, &fragment, table) {
+            Some(zone) if !self.settings.zones.contains(&zone) => Hope::None,
+            _ if needs_equal_text(self.document, &fragment, table, self.settings) => Hope::EqualText,
+            _ => Hope::Any,
+        }
     }
+}
+
+/// What a run that two documents share can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Hope {
+    /// Nothing that is shown.
+    None,
+    /// A copy, if its text is the same.
+    EqualText,
+    /// A copy.
+    Any,
+}
+
+/// How many symbols come before each code, and in all.
+fn ranks(codes: &[Code]) -> Vec<u32> {
+    let mut n = 0;
+    let mut ranks = Vec::with_capacity(codes.len() + 1);
+    for &code in codes {
+        ranks.push(n);
+        n += u32::from(varies(code));
+    }
+    ranks.push(n);
+    ranks
 }
 
 #[cfg(test)]

@@ -644,6 +644,7 @@ fn fault_10_a_snapshot_that_is_held_across_a_merge_goes_on_answering() {
     let mut index = scene.open();
     for i in 0..9 {
         scene.write(&format!("{i}.go"), i);
+        scene.write(&format!("more{i}.go"), i + 20);
         refresh(&mut index);
     }
     let held = index.snapshot();
@@ -658,7 +659,9 @@ fn fault_10_a_snapshot_that_is_held_across_a_merge_goes_on_answering() {
     scene.write("1.go", 99);
     scene.write("3.go", 98);
     refresh(&mut index);
+    let n_segments = index.stats().segments;
     index.install(merge.run().expect("merged"));
+    assert!(index.stats().segments < n_segments, "none of its segments has gone meanwhile");
     assert_right(&mut index, "a merge of what changed meanwhile");
     assert_eq!(index.verify().problems, [""; 0]);
     assert_eq!(orphans(&scene.index_folder()), [""; 0], "the merged ones are gone");

@@ -193,7 +193,8 @@ impl History {
     // ---- changes of files
 
     fn change(&mut self) -> Touched {
-        match self.rng.u8(0..14) {
+        match self.rng.u8(0..15) {
+            14 => self.edit_within_a_tick(),
             0..=2 => self.add(),
             3..=7 => self.edit(),
             8 => self.rename(),
@@ -268,6 +269,23 @@ impl History {
         self.write(&path, &text);
         self.note("edit", path.display());
         Touched::Paths(vec![path])
+    }
+
+    /// Twice, and neither size nor time tell the second from the first.
+    fn edit_within_a_tick(&mut self) -> Touched {
+        let Some(path) = self.some_file() else { return self.add() };
+        // A clock that ticks this slowly, so that a slow machine is not taken for one.
+        let tick = SystemTime::now() + Duration::from_secs(60);
+        let touched = Touched::Paths(vec![path.clone()]);
+        for name in ["once", "a+bc"] {
+            let mut text = fs::read_to_string(&path).unwrap_or_default();
+            text = text.replace("once", name) + if text.contains("once") { "" } else { "\nonce = 1\n" };
+            fs::write(&path, text).expect("a file can be written");
+            fs::File::options().write(true).open(&path).and_then(|file| file.set_modified(tick)).expect("a time");
+            self.refreshed(&touched);
+        }
+        self.note("edit within a tick", path.display());
+        touched
     }
 
     fn edited(&mut self, bytes: &[u8]) -> Vec<u8> {
@@ -497,9 +515,11 @@ impl History {
             self.index().merge();
         }
         let merged = merged.or_else(|| plan.and_then(|plan| plan.run()));
-        self.note("planned merge", merged.is_some());
         if let Some(merged) = merged {
+            let before = self.index().stats().generation;
             self.index().install(merged);
+            let what = if self.index().stats().generation > before { "planned merge" } else { "outdated merge" };
+            self.note(what, "");
         }
     }
 

@@ -30,7 +30,17 @@ fn histories(n: u64, all: bool) {
         }
     }
     println!("{done:?}");
-    let all = ["merge", "planned merge", "crash", "hand over", "clones", "close", "ignore", "replace by a folder"];
+    let all = [
+        "merge",
+        "planned merge",
+        "crash",
+        "hand over",
+        "clones",
+        "close",
+        "ignore",
+        "replace by a folder",
+        "edit within a tick",
+    ];
     assert!(!many || all.iter().all(|what| done.contains_key(what)), "a history must do all of it: {done:?}");
 }
 

@@ -246,6 +246,14 @@ fn path_from(bytes: &[u8]) -> Option<PathBuf> {
     std::str::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
+/// The version, if the first bytes and the last agree on it: in every format both stand where they are in this one.
+/// If only one did, a single wrong bit would make a damaged segment one of a newer format, which nobody may repair.
+fn version(bytes: &[u8]) -> Option<u32> {
+    let start = bytes.strip_prefix(MAGIC)?.first_chunk()?;
+    let end = bytes.strip_suffix(MAGIC)?.last_chunk()?;
+    (start == end).then(|| u32::from_le_bytes(*start))
+}
+
 /// A segment that was opened and whose checksum is right.
 pub struct Segment {
     bytes: Bytes,
@@ -290,9 +298,7 @@ impl Segment {
 
     /// A segment of which nothing is known.
     pub fn open(bytes: Bytes, root: &Path) -> Result<Segment, Unusable> {
-        let version = bytes.len().checked_sub(12).and_then(|at| bytes.get(at..)).filter(|end| end[4..] == *MAGIC);
-        let version = version.and_then(|end| end[..4].try_into().ok()).map(u32::from_le_bytes);
-        if version.is_some_and(|version| version > VERSION) {
+        if version(&bytes).is_some_and(|version| version > VERSION) {
             return Err(Unusable::Newer);
         }
         let content = bytes.len().checked_sub(FOOTER).and_then(|end| bytes.split_at_checked(end + 4 * 8));

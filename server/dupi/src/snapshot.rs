@@ -180,6 +180,12 @@ impl Snapshot {
         Some((self.parts.get(part)?, number - self.bases[part]))
     }
 
+    /// The part, the ordinal and the key in the cache of a document that is no buffer.
+    fn stored(&self, number: u32) -> Option<(&Part, u32, (u64, u32))> {
+        let (part, ordinal) = self.place(number)?;
+        Some((part, ordinal, (part.segment.checksum(), ordinal)))
+    }
+
     fn is_current(&self, part: &Part, ordinal: u32, number: u32) -> bool {
         !part.deleted.contains(ordinal) && !self.hidden.contains(&number)
     }
@@ -312,32 +318,20 @@ impl Library for Snapshot {
     }
 
     fn codes(&self, number: u32) -> Option<Arc<[Code]>> {
-        if let Some(buffer) = number.checked_sub(self.first_buffer()) {
-            return self.buffers.get(buffer as usize)?.document.as_ref().map(|document| Arc::from(&*document.codes));
+        match self.stored(number) {
+            None => self.document(number).map(|document| Arc::from(&*document.codes)),
+            Some((part, ordinal, key)) => {
+                self.cache.codes.get_or_insert_with(&key, || part.segment.codes(ordinal).ok_or(())).ok()
+            }
         }
-        let (part, ordinal) = self.place(number)?;
-        let key = (part.segment.checksum(), ordinal);
-        if let Some(codes) = self.cache.codes.get(&key) {
-            return Some(codes);
-        }
-        let codes = part.segment.codes(ordinal)?;
-        self.cache.codes.insert(key, codes.clone());
-        Some(codes)
     }
 
     fn prepared(&self, number: u32, blotting: &Blotting) -> Option<Arc<Prepared>> {
         let prepare = || self.document(number).map(|document| Arc::new(Prepared::new(document, blotting)));
-        if number >= self.first_buffer() {
-            return prepare();
+        match self.stored(number) {
+            None => prepare(),
+            Some((_, _, key)) => self.cache.prepared.get_or_insert_with(&key, || prepare().ok_or(())).ok(),
         }
-        let (part, ordinal) = self.place(number)?;
-        let key = (part.segment.checksum(), ordinal);
-        if let Some(prepared) = self.cache.prepared.get(&key) {
-            return Some(prepared);
-        }
-        let prepared = prepare()?;
-        self.cache.prepared.insert(key, prepared.clone());
-        Some(prepared)
     }
 }
 

@@ -95,6 +95,8 @@ class DupiLsp(Tool):
             ("--format", "json"),
             ("--threads", str(self.threads)),
             ("--no-config",),
+            # The others keep nothing either; what the index brings is measured by `tests/bench/index`.
+            ("--no-index",),
         ]
         if self.everything:
             options += self.EVERYTHING

@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use dupi_grammars::token::Unit;
+use dupi_grammars::token::{Code, Unit, varies};
 use rayon::prelude::*;
 
 use crate::blots::{Blotting, Kept, mix};
 use crate::candidates::{Mark, covered, family_salt};
 use crate::class::{Class, Fragment, Zone};
 use crate::document::Document;
-use crate::judge::content;
+use crate::judge::{content, needs_equal_text};
 use crate::raw::{groups, judged, settle};
 use crate::runs::{Outline, stretches};
 use crate::settings::Settings;
@@ -23,6 +23,9 @@ use crate::zones::is_table;
 
 /// Runs of up to this many units are looked at one by one for whether they could be shown; longer ones are taken to be.
 const MAX_UNITS: usize = 12;
+
+/// Places that are compared to tell whether two documents share a run; where it takes more, they are taken to.
+const MAX_TRIES: usize = 256;
 
 /// Documents that can be asked for by blot. Numbers are its own.
 pub trait Library: Sync {
@@ -32,7 +35,12 @@ pub trait Library: Sync {
     /// A document, unless it cannot be read.
     fn document(&self, number: u32) -> Option<Arc<Document>>;
 
-    /// The same with its blots; a library may remember those that were asked for lately.
+    /// Its codes alone.
+    fn codes(&self, number: u32) -> Option<Arc<[Code]>> {
+        self.document(number).map(|document| Arc::from(&*document.codes))
+    }
+
+    /// A document with its blots; a library may remember those that were asked for lately.
     fn prepared(&self, number: u32, blotting: &Blotting) -> Option<Arc<Prepared>> {
         self.document(number).map(|document| Arc::new(Prepared::new(document, blotting)))
     }
@@ -136,6 +144,8 @@ pub fn kept(document: &Document, blotting: &Blotting, scratch: &mut Vec<u64>, mu
 /// Kept blots in a row that are one and the same.
 struct Entry {
     blot: u64,
+    /// Where their windows start.
+    positions: Vec<u32>,
     /// Of the first of them: where the first run of windows starts that has it for its least.
     start: u32,
     /// One past the last token of the last run of windows that has the last of them for its least.
@@ -190,9 +200,13 @@ impl Query<'_> {
                 last.end = (kept.run_end - 1 + k).min(n_tokens);
             }
             match entries.last_mut() {
-                Some(last) if last.blot == blot => last.eligible |= eligible(kept.position),
+                Some(last) if last.blot == blot => {
+                    last.eligible |= eligible(kept.position);
+                    last.positions.push(kept.position);
+                }
                 _ => entries.push(Entry {
                     blot,
+                    positions: vec![kept.position],
                     start: (kept.run_end + 1).saturating_sub(w),
                     end: n_tokens,
                     plain: kept.is_plain(),
@@ -248,46 +262,168 @@ impl Query<'_> {
             }
         }
         hits.sort_unstable();
-        let mut judged: HashMap<(u32, u32), bool> = HashMap::new();
-        hits.chunk_by(|a, b| a.0 == b.0)
-            .filter(|hits| self.may_share(hits, &mut judged))
-            .map(|hits| hits[0].0)
+        let mut judged: HashMap<(u32, u32), Hope> = HashMap::new();
+        let likely: Vec<&[(u32, u32)]> =
+            hits.chunk_by(|a, b| a.0 == b.0).filter(|hits| self.may_share(hits, &mut judged)).collect();
+        // Only now is anything decoded: the codes alone, then the names of those of which only equal text counts.
+        likely
+            .par_iter()
+            .with_min_len(8)
+            .map_init(
+                || judged.clone(),
+                |judged, hits| {
+                    let number = hits[0].0;
+                    let hope = library.codes(number).map_or(Hope::Any, |codes| self.hope(&codes, None, hits, judged));
+                    let shares = match hope {
+                        Hope::None => false,
+                        Hope::Any => true,
+                        Hope::EqualText => library.prepared(number, &self.blotting).is_none_or(|other| {
+                            self.hope(&other.document.codes, Some(other.document.symbols()), hits, judged) != Hope::None
+                        }),
+                    };
+                    shares.then_some(number)
+                },
+            )
+            .flatten_iter()
             .collect()
     }
 
+    /// What the runs of equal codes (and equal text, if the other's symbols are given) around the windows of these
+    /// entries can hold.
+    fn hope(
+        &self,
+        codes: &[Code],
+        symbols: Option<&[u32]>,
+        hits: &[(u32, u32)],
+        judged: &mut HashMap<(u32, u32), Hope>,
+    ) -> Hope {
+        let own = &self.document.codes;
+        let mut tries = 0;
+        let mut best = Hope::None;
+        let ranks = symbols.map(|_| ranks(codes));
+        for (_, entry) in hits {
+            let positions = &self.entries[*entry as usize].positions;
+            let window = positions[0] as usize..positions[0] as usize + self.blotting.k;
+            for at in memchr::memmem::find_iter(codes, &own[window]) {
+                for &position in positions {
+                    let position = position as usize;
+                    tries += 1;
+                    if tries > MAX_TRIES {
+                        return Hope::Any;
+                    }
+                    let before = own[..position].iter().rev().zip(codes[..at].iter().rev());
+                    let back = before.take_while(|(a, b)| a == b).count();
+                    let ahead = own[position..].iter().zip(&codes[at..]).take_while(|(a, b)| a == b).count();
+                    let (start, end) = ((position - back) as u32, (position + ahead) as u32);
+                    let hope = match (symbols, &ranks) {
+                        (Some(symbols), Some(ranks)) => {
+                            let other = &symbols[ranks[at - back] as usize..ranks[at + ahead] as usize];
+                            self.equal_texts(start, end, other).map(|(a, b)| self.judge(a, b, judged)).max()
+                        }
+                        _ => Some(self.judge(start, end, judged)),
+                    };
+                    best = best.max(hope.unwrap_or(Hope::None));
+                    if best == Hope::Any || (best == Hope::EqualText && symbols.is_some()) {
+                        return best;
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    /// The parts of a range of tokens in which all symbols equal the others, which are those of the whole range.
+    fn equal_texts(&self, start: u32, end: u32, others: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+        let (codes, symbols) = self.document.read_tokens(start, end);
+        let mut different = Vec::new();
+        let mut pairs = symbols.iter().zip(others);
+        for (at, _) in (start..).zip(codes).filter(|(_, code)| varies(**code)) {
+            if pairs.next().is_none_or(|(a, b)| a != b) {
+                different.push(at);
+            }
+        }
+        let starts = std::iter::once(start).chain(different.clone().into_iter().map(|at| at + 1));
+        starts.zip(different.into_iter().chain([end]))
+    }
+
+    fn judge(&self, start: u32, end: u32, judged: &mut HashMap<(u32, u32), Hope>) -> Hope {
+        if end.saturating_sub(start) < self.settings.floor() {
+            return Hope::None;
+        }
+        *judged.entry((start, end)).or_insert_with(|| self.hope_in(start, end))
+    }
+
     /// Can a document that shares these entries hold a copy of something?
-    fn may_share(&self, hits: &[(u32, u32)], judged: &mut HashMap<(u32, u32), bool>) -> bool {
+    fn may_share(&self, hits: &[(u32, u32)], judged: &mut HashMap<(u32, u32), Hope>) -> bool {
         // Shared entries with nothing but plain ones between them are one chain.
         hits.chunk_by(|a, b| self.n_telling[a.1 as usize + 1] == self.n_telling[b.1 as usize]).any(|chain| {
             let (first, last) = (self.beside[chain[0].1 as usize].0, self.beside[chain[chain.len() - 1].1 as usize].1);
             let (start, end) = (self.entries[first as usize].start, self.entries[last as usize].end);
-            *judged.entry((start, end)).or_insert_with(|| self.may_hold_copy(start, end))
+            self.judge(start, end, judged) != Hope::None
         })
     }
 
-    /// Is there a run of whole neighbours in these tokens that could be shown?
-    fn may_hold_copy(&self, start: u32, end: u32) -> bool {
+    /// What the runs of whole neighbours in these tokens can be.
+    fn hope_in(&self, start: u32, end: u32) -> Hope {
         let floor = self.settings.floor();
-        self.stretches.iter().take_while(|stretch| stretch[0].start < end).any(|stretch| {
+        let mut best = Hope::None;
+        for stretch in self.stretches.iter().take_while(|stretch| stretch[0].start < end) {
             let from = stretch.partition_point(|unit| unit.start < start);
             let to = stretch.partition_point(|unit| unit.end <= end);
             if from >= to || stretch[to - 1].end - stretch[from].start < floor {
-                return false;
+                continue;
             }
             let units = &stretch[from..to];
-            units.len() > MAX_UNITS
-                || (0..units.len()).any(|a| (a..units.len()).any(|b| self.may_show(units[a].start, units[b].end)))
-        })
+            if units.len() > MAX_UNITS {
+                return Hope::Any;
+            }
+            for a in 0..units.len() {
+                for b in a..units.len() {
+                    best = best.max(self.hope_of(units[a].start, units[b].end));
+                    if best == Hope::Any {
+                        return best;
+                    }
+                }
+            }
+        }
+        best
     }
 
-    fn may_show(&self, start: u32, end: u32) -> bool {
+    fn hope_of(&self, start: u32, end: u32) -> Hope {
         if end - start < self.settings.floor() {
-            return false;
+            return Hope::None;
         }
+        let fragment = Fragment { document: 0, start, end };
         let table = is_table(&self.document.codes[start as usize..end as usize]);
-        let zone = content(self.document, &Fragment { document: 0, start, end }, table);
-        zone.is_none_or(|zone| self.settings.zones.contains(&zone))
+        match content(self.document, &fragment, table) {
+            Some(zone) if !self.settings.zones.contains(&zone) => Hope::None,
+            _ if needs_equal_text(self.document, &fragment, table, self.settings) => Hope::EqualText,
+            _ => Hope::Any,
+        }
     }
+}
+
+/// What a run that two documents share can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Hope {
+    /// Nothing that is shown.
+    None,
+    /// A copy, if its text is the same.
+    EqualText,
+    /// A copy.
+    Any,
+}
+
+/// How many symbols come before each code, and in all.
+fn ranks(codes: &[Code]) -> Vec<u32> {
+    let mut n = 0;
+    let mut ranks = Vec::with_capacity(codes.len() + 1);
+    for &code in codes {
+        ranks.push(n);
+        n += u32::from(varies(code));
+    }
+    ranks.push(n);
+    ranks
 }
 
 #[cfg(test)]

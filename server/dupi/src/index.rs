@@ -151,7 +151,7 @@ impl Index {
 
     fn new(store: Arc<dyn Store>, workspace: Workspace, memory: u64) -> Index {
         let profile = workspace.profile();
-        let cache = snapshot::cache();
+        let cache = Cache::new();
         Index {
             store,
             workspace,

@@ -110,6 +110,30 @@ struct Bar {
     literals_renamed: f64,
 }
 
+/// Do copies of a fragment have to have equal text, to judge by its structure alone?
+pub fn needs_equal_text(document: &Document, fragment: &Fragment, table: bool, settings: &Settings) -> bool {
+    let (similarity, may_be_renamed) = asked_of(document, fragment, table, settings);
+    similarity >= 1.0 && !may_be_renamed
+}
+
+/// The least similarity of copies of a fragment, and whether a renaming could be enough instead.
+fn asked_of(document: &Document, fragment: &Fragment, table: bool, settings: &Settings) -> (f64, bool) {
+    let whole = holds_definition(document, fragment, settings.min_tokens);
+    let asked = settings.min_similarity;
+    let length = f64::from(fragment.len());
+    let short = ((LONG_TOKENS - length) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
+    // Monotonous statements (a constructor that sets fields) are alike by their nature, too.
+    let thin = table || n_step_tokens(document, fragment) < MIN_STEP_TOKENS.min(settings.min_tokens / 2);
+    let similarity = match () {
+        _ if asked == 0.0 => 0.0,
+        _ if thin => 1.0,
+        _ if whole => asked,
+        _ if length < FLAT_TOKENS && is_flat(document, fragment) => 1.0,
+        _ => (asked * (1.0 + (SHORT_FACTOR - 1.0) * short)).min(1.0),
+    };
+    (similarity, whole && !thin)
+}
+
 impl Bar {
     fn new(
         documents: &[Arc<Document>],
@@ -119,22 +143,11 @@ impl Bar {
         uses: &mut LastUses,
     ) -> Bar {
         let document = &documents[fragment.document as usize];
-        let whole = holds_definition(document, fragment, settings.min_tokens);
-        let asked = settings.min_similarity;
-        let length = f64::from(fragment.len());
-        let short = ((LONG_TOKENS - length) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
+        let (similarity, may_be_renamed) = asked_of(document, fragment, table, settings);
         let flat = is_flat(document, fragment);
-        // Monotonous statements (a constructor that sets fields) are alike by their nature, too.
-        let thin = table || n_step_tokens(document, fragment) < MIN_STEP_TOKENS.min(settings.min_tokens / 2);
-        let similarity = match () {
-            _ if asked == 0.0 => 0.0,
-            _ if thin => 1.0,
-            _ if whole => asked,
-            _ if flat && length < FLAT_TOKENS => 1.0,
-            _ => (asked * (1.0 + (SHORT_FACTOR - 1.0) * short)).min(1.0),
-        };
         let evidence = returning(documents, fragment, uses);
-        let renaming = whole && !thin && evidence >= if flat { EVIDENCE_IF_FLAT } else { EVIDENCE };
+        let renaming = may_be_renamed && evidence >= if flat { EVIDENCE_IF_FLAT } else { EVIDENCE };
+        let asked = settings.min_similarity;
         let (literals, literals_renamed) = match () {
             _ if asked == 0.0 || !flat => (1.0, 1.0),
             _ => (MAX_LITERALS_ALIKE, MAX_LITERALS_RENAMED),

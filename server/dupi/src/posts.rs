@@ -31,7 +31,7 @@ use bits::{Limit, Reader, Writer};
 
 /// A lookup that should find nothing finds a document in one of this many cases, which costs microseconds;
 /// twice as many would cost a bit more for each post.
-const VALUES_PER_POST: u64 = 128;
+const VALUES_PER_POST: u64 = 64;
 
 /// A bucket has 64 posts on average. Half as many would cost half a bit more for each post, twice as many a third
 /// more time for a lookup.

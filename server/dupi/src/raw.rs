@@ -14,10 +14,11 @@ use crate::candidates::family_salt;
 use crate::class::{Class, Fragment, Zone};
 use crate::document::Document;
 use crate::fingerprint::LastUses;
-use crate::judge::judge;
+use crate::judge::{judge, needs_equal_text};
 use crate::nesting::{drop_nested, drop_repeated};
 use crate::runs::{self, By, Letter, Outline};
 use crate::settings::Settings;
+use crate::zones::is_table;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raw {
@@ -97,6 +98,13 @@ fn groups_of_family(
         pieces.extend(part.pieces);
     }
     let mut groups: Vec<Vec<Fragment>> = runs::repeats(&letters, By::Structure, floor);
+    // Where only equal text counts, runs of equal text are all that there is to find.
+    let by_text_only = |places: &Vec<Fragment>| {
+        let document = &documents[places[0].document as usize];
+        let table = is_table(&document.codes[places[0].start as usize..places[0].end as usize]);
+        needs_equal_text(document, &places[0], table, settings)
+    };
+    groups = groups.into_par_iter().with_min_len(16).filter(|places| !by_text_only(places)).collect();
     groups.extend(runs::repeats(&letters, By::Text, floor));
     drop(letters);
     groups.extend(runs::same(pieces));

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dupi_grammars::Language;
+use dupi_grammars::token::Code;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -388,12 +389,8 @@ impl Segment {
 
     /// The document of an entry.
     pub fn document(&self, ordinal: u32) -> Option<Arc<Document>> {
-        thread_local! {
-            static DECODER: RefCell<Decoder> = RefCell::new(Decoder::default());
-        }
         let entry = self.entries.get(ordinal as usize)?;
         let What::Document { language, n_lines, n_tokens, generated } = entry.what else { return None };
-        let Place { block, index } = (*self.places.get(ordinal as usize)?)?;
         let head = Head {
             path: entry.path_under(&self.root),
             shown: entry.shown.clone(),
@@ -402,11 +399,26 @@ impl Segment {
             bytes: entry.known.size,
             n_lines,
         };
-        let block = &self.bytes[self.blocks[block as usize].clone()];
-        let document =
-            DECODER.with_borrow_mut(|decoder| decoder.document(block, index as usize, &self.dictionary, head))?;
+        let (block, index) = self.block(ordinal)?;
+        let document = DECODER.with_borrow_mut(|decoder| decoder.document(block, index, &self.dictionary, head))?;
         (document.codes.len() == n_tokens as usize).then(|| Arc::new(document))
     }
+
+    /// The codes of the document of an entry: much faster than all of it.
+    pub fn codes(&self, ordinal: u32) -> Option<Arc<[Code]>> {
+        let (block, index) = self.block(ordinal)?;
+        DECODER.with_borrow_mut(|decoder| decoder.codes(block, index, &self.dictionary)).map(Arc::from)
+    }
+
+    /// The block that holds the document of an entry, and its place in it.
+    fn block(&self, ordinal: u32) -> Option<(&[u8], usize)> {
+        let Place { block, index } = (*self.places.get(ordinal as usize)?)?;
+        Some((&self.bytes[self.blocks[block as usize].clone()], index as usize))
+    }
+}
+
+thread_local! {
+    static DECODER: RefCell<Decoder> = RefCell::new(Decoder::default());
 }
 
 /// The checksum of a segment's content.

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use dupi_grammars::token::Code;
+
 use crate::answer::{Answer, Member};
 use crate::blots::Blotting;
 use crate::clones::{Clones, Library, Prepared, clones_of, kept};
@@ -101,11 +103,24 @@ impl Buffer {
     }
 }
 
-/// Documents that were decoded lately, by segment and ordinal: who types in a file asks for the same ones all the time.
-pub(crate) type Cache = quick_cache::sync::Cache<(u64, u32), Arc<Prepared>, ByWeight>;
+/// What was decoded lately, by segment and ordinal: who types in a file asks for the same documents all the time.
+pub(crate) struct Cache {
+    /// Of documents that may share something.
+    codes: Weighted<Arc<[Code]>>,
+    /// Of those that do.
+    prepared: Weighted<Arc<Prepared>>,
+}
+
+type Weighted<T> = quick_cache::sync::Cache<(u64, u32), T, ByWeight>;
 
 #[derive(Clone)]
 pub(crate) struct ByWeight;
+
+impl quick_cache::Weighter<(u64, u32), Arc<[Code]>> for ByWeight {
+    fn weight(&self, _: &(u64, u32), codes: &Arc<[Code]>) -> u64 {
+        codes.len() as u64
+    }
+}
 
 impl quick_cache::Weighter<(u64, u32), Arc<Prepared>> for ByWeight {
     fn weight(&self, _: &(u64, u32), prepared: &Arc<Prepared>) -> u64 {
@@ -113,13 +128,20 @@ impl quick_cache::Weighter<(u64, u32), Arc<Prepared>> for ByWeight {
     }
 }
 
-/// Memory for documents that were decoded lately. Some thousand documents: the partners of one in the worst case.
-const CACHE_BYTES: u64 = 96 << 20;
-/// What a document takes on average.
-const CACHED_BYTES: u64 = 16 << 10;
+/// Memory for codes: of some thousand documents, as many as one shares blots with in the worst case.
+const CODES_BYTES: u64 = 24 << 20;
+/// Memory for whole documents.
+const PREPARED_BYTES: u64 = 48 << 20;
+/// About how many of them there will be.
+const CACHED: usize = 4096;
 
-pub(crate) fn cache() -> Arc<Cache> {
-    Arc::new(Cache::with_weighter((CACHE_BYTES / CACHED_BYTES) as usize, CACHE_BYTES, ByWeight))
+impl Cache {
+    pub(crate) fn new() -> Arc<Cache> {
+        Arc::new(Cache {
+            codes: Weighted::with_weighter(CACHED, CODES_BYTES, ByWeight),
+            prepared: Weighted::with_weighter(CACHED, PREPARED_BYTES, ByWeight),
+        })
+    }
 }
 
 pub struct Snapshot {
@@ -289,6 +311,20 @@ impl Library for Snapshot {
         }
     }
 
+    fn codes(&self, number: u32) -> Option<Arc<[Code]>> {
+        if let Some(buffer) = number.checked_sub(self.first_buffer()) {
+            return self.buffers.get(buffer as usize)?.document.as_ref().map(|document| Arc::from(&*document.codes));
+        }
+        let (part, ordinal) = self.place(number)?;
+        let key = (part.segment.checksum(), ordinal);
+        if let Some(codes) = self.cache.codes.get(&key) {
+            return Some(codes);
+        }
+        let codes = part.segment.codes(ordinal)?;
+        self.cache.codes.insert(key, codes.clone());
+        Some(codes)
+    }
+
     fn prepared(&self, number: u32, blotting: &Blotting) -> Option<Arc<Prepared>> {
         let prepare = || self.document(number).map(|document| Arc::new(Prepared::new(document, blotting)));
         if number >= self.first_buffer() {
@@ -296,11 +332,11 @@ impl Library for Snapshot {
         }
         let (part, ordinal) = self.place(number)?;
         let key = (part.segment.checksum(), ordinal);
-        if let Some(prepared) = self.cache.get(&key) {
+        if let Some(prepared) = self.cache.prepared.get(&key) {
             return Some(prepared);
         }
         let prepared = prepare()?;
-        self.cache.insert(key, prepared.clone());
+        self.cache.prepared.insert(key, prepared.clone());
         Some(prepared)
     }
 }
@@ -322,6 +358,10 @@ impl Library for Others<'_> {
 
     fn document(&self, number: u32) -> Option<Arc<Document>> {
         self.snapshot.document(number)
+    }
+
+    fn codes(&self, number: u32) -> Option<Arc<[Code]>> {
+        self.snapshot.codes(number)
     }
 
     fn prepared(&self, number: u32, blotting: &Blotting) -> Option<Arc<Prepared>> {

@@ -25,7 +25,7 @@ mod symbols;
 
 use std::ops::Range;
 
-use dupi_grammars::token::varies;
+use dupi_grammars::token::{Code, varies};
 use zstd::zstd_safe::{CCtx, DCtx, compress_bound};
 
 pub use self::dictionary::{Dictionary, Tally};
@@ -133,6 +133,16 @@ impl Decoder {
         self.decompress(&layout, dictionary)?;
         let (structure, symbols) = layout.parts().nth(i)?;
         self.read(structure, symbols?, dictionary, head)
+    }
+
+    /// The codes of the i-th document of a block, without its symbols: a third of the time.
+    pub fn codes(&mut self, block: &[u8], i: usize, dictionary: &Dictionary) -> Option<Vec<Code>> {
+        let layout = Layout::read(block)?;
+        self.decompress(&layout, dictionary)?;
+        let (structure, _) = layout.parts().nth(i)?;
+        let mut body = Body::default();
+        structure::read(self.structure.get(structure)?, &mut body)?;
+        Some(body.codes)
     }
 
     /// All documents of a block, for which there is one head each; none if the bytes are wrong.

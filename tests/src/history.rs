@@ -590,7 +590,11 @@ impl History {
         if index.is_writer() && !self.store.crashed() {
             assert!(index.is_committed(), "{:?}", index.troubles());
         }
-        let problems = index.verify().problems;
+        let mut problems = index.verify().problems;
+        // An answer that a lying disk has cut is written again by the next report that may write one.
+        if !self.buffers.is_empty() || !index.is_writer() || self.store.crashed() {
+            problems.retain(|problem| !problem.contains(".ans"));
+        }
         assert!(problems.is_empty(), "{problems:?}");
         for _ in 0..3 {
             let Some(file) = self.rng.choice(&reference.files) else { return };

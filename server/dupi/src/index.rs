@@ -9,7 +9,7 @@ mod merge;
 mod read;
 mod verify;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -126,6 +126,8 @@ pub struct Index {
     /// What the last walk left out.
     left_out: Vec<Skip>,
     answers: HashMap<u64, Answer>,
+    /// Which of them are on disk as they are here.
+    kept_answers: HashSet<u64>,
     cache: Arc<Cache>,
     snapshot: Arc<Snapshot>,
     troubles: Vec<String>,
@@ -166,6 +168,7 @@ impl Index {
             buffers: BTreeMap::new(),
             left_out: Vec::new(),
             answers: HashMap::new(),
+            kept_answers: HashSet::new(),
             snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[], Arc::clone(&cache))),
             cache,
             troubles: Vec::new(),
@@ -209,6 +212,7 @@ impl Index {
         if self.lock.as_ref().is_some_and(|lock| !lock.is_held()) {
             self.lock = None;
             self.committed = false;
+            self.kept_answers.clear();
         }
         if self.lock.is_none() && !self.newer {
             match self.store.lock() {
@@ -562,18 +566,23 @@ impl Index {
             && let Some(answer) = self.store.read(&name, MAX_ANSWER).ok().and_then(|bytes| Answer::read(&bytes))
         {
             self.answers.insert(key, answer);
+            self.kept_answers.insert(key);
         }
         let before = self.answers.get(&key);
         let answer = self
             .snapshot
             .answer(&members, before, settings)
             .ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
-        let is_new = before != Some(&answer);
+        if before != Some(&answer) {
+            self.kept_answers.remove(&key);
+        }
         let classes = snapshot::shown(&answer, settings);
-        if is_new && self.buffers.is_empty() && self.is_writer() && self.committed {
+        let may_keep = self.buffers.is_empty() && self.is_writer() && self.committed;
+        if may_keep && !self.kept_answers.contains(&key) {
             let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&answer.write()));
-            if let Err(error) = written.and_then(|()| self.drop_answers(&name)) {
-                self.trouble("what was found is not kept", &error);
+            match written.and_then(|()| self.drop_answers(&name)) {
+                Ok(()) => drop(self.kept_answers.insert(key)),
+                Err(error) => self.trouble("what was found is not kept", &error),
             }
         }
         self.answers.insert(key, answer);

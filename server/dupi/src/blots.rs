@@ -5,7 +5,7 @@
 //!
 //! Guarantee: two runs of `k + w - 1` tokens or more with the same text share a kept blot, wherever they stand; and so do
 //! two with the same codes, unless all of their windows are plain. Of each `w` consecutive windows of such runs
-//! a shared one is kept, or a plain one.
+//! a shared one is kept, or a plain one. If the text is the same, too, the texts that go with the shared blots are equal.
 //! Knows tokens only as codes and symbols; knows no document.
 
 mod plain;
@@ -87,20 +87,26 @@ impl Blotting {
     pub fn kept(&self, codes: &[Code], symbols: &[u32], scratch: &mut Vec<u64>, mut keep: impl FnMut(Kept)) {
         scratch.clear();
         self.blotter.windows().blots(codes, self.k, scratch);
-        for blot in scratch.iter_mut() {
-            *blot >>= 1;
-        }
-        plain::mark(codes, symbols, self.k, self.k / Blotting::TOKENS_PER_PLAIN_CODE, |window, text| {
-            scratch[window] = text | PLAIN;
+        plain::texts(codes, symbols, self.k, self.k / Blotting::TOKENS_PER_PLAIN_CODE, |window, text, is_plain| {
+            // Between windows of one shape the text decides which is kept: the same one wherever this text stands.
+            let shape = if is_plain { text | PLAIN } else { scratch[window] >> 1 };
+            scratch[window] = shape & !TEXT | (1 + text % TEXT);
         });
         winnow(scratch, self.w, |position, run_end| {
-            keep(Kept { position: position as u32, run_end: run_end as u32, blot: scratch[position] });
+            let (blot, text) = (scratch[position] & !TEXT, (scratch[position] & TEXT) as u8);
+            keep(Kept { position: position as u32, run_end: run_end as u32, blot, text });
         });
     }
 }
 
 /// Set in the blots of plain windows only: the largest bit, so that winnowing keeps any other window before them.
 const PLAIN: u64 = 1 << 63;
+
+/// The lowest bits of a blot, while it is winnowed: something of its text.
+const TEXT: u64 = N_TEXTS as u64 - 1;
+/// One more than the number of texts that are told apart beside a blot, a power of two: where only equal text counts,
+/// most documents of the same shape need not be looked at. Twice as many would cost a bit more for each post.
+pub const N_TEXTS: u32 = 16;
 
 /// A blot that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +116,8 @@ pub struct Kept {
     /// The last window of the first `w` in a row of which this one is the least.
     pub run_end: u32,
     pub blot: u64,
+    /// Something of the text of its window, from 1 to below [`N_TEXTS`].
+    pub text: u8,
 }
 
 impl Kept {

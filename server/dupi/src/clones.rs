@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use dupi_grammars::token::{Code, Unit, varies};
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use crate::blots::{Blotting, Kept, mix};
 use crate::candidates::{Mark, covered, family_salt};
 use crate::class::{Class, Fragment, Zone};
 use crate::document::Document;
-use crate::judge::{content, needs_equal_text};
+use crate::judge::{content, needs_equal_text, parts_are_data, parts_need_equal_text};
 use crate::raw::{groups, judged, settle};
 use crate::runs::{Outline, stretches};
 use crate::settings::Settings;
@@ -27,10 +27,18 @@ const MAX_UNITS: usize = 12;
 /// Places that are compared to tell whether two documents share a run; where it takes more, they are taken to.
 const MAX_TRIES: usize = 256;
 
+/// A document that holds a blot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub number: u32,
+    /// As in [`Kept`], or 0 if it has several.
+    pub text: u8,
+}
+
 /// Documents that can be asked for by blot. Numbers are its own.
 pub trait Library: Sync {
-    /// Appends the numbers of the documents that hold a blot: all of them, and perhaps a few that do not.
-    fn holders(&self, blot: u64, numbers: &mut Vec<u32>);
+    /// Calls `each` for the documents that hold a blot, with each text of it: all of them, and perhaps a few that do not.
+    fn holders(&self, blot: u64, each: impl FnMut(Holder));
 
     /// A document, unless it cannot be read.
     fn document(&self, number: u32) -> Option<Arc<Document>>;
@@ -40,39 +48,54 @@ pub trait Library: Sync {
         self.document(number).map(|document| Arc::from(&*document.codes))
     }
 
-    /// A document with its blots; a library may remember those that were asked for lately.
-    fn prepared(&self, number: u32, blotting: &Blotting) -> Option<Arc<Prepared>> {
-        self.document(number).map(|document| Arc::new(Prepared::new(document, blotting)))
+    /// A document; a library may remember those that were asked for lately.
+    fn prepared(&self, number: u32) -> Option<Arc<Prepared>> {
+        self.document(number).map(|document| Arc::new(Prepared::new(document)))
     }
 }
 
-/// A document, its kept blots and its outline.
+/// A document with what is worth remembering of it for who asks again: its kept blots and its outline, once they are
+/// asked for.
 pub struct Prepared {
     pub document: Arc<Document>,
-    marks: Box<[(u64, Mark)]>,
-    outline: Arc<Outline>,
+    marks: OnceLock<Box<[(u64, Mark)]>>,
+    outline: OnceLock<Arc<Outline>>,
 }
 
 impl Prepared {
-    pub fn new(document: Arc<Document>, blotting: &Blotting) -> Prepared {
-        let mut marks = Vec::new();
-        kept(&document, blotting, &mut Vec::new(), |kept, blot| {
-            marks.push((blot, Mark { run_end: kept.run_end, plain: kept.is_plain(), shared: false }));
-        });
-        let outline = Arc::new(Outline::of(&document));
-        Prepared { document, marks: marks.into(), outline }
+    pub fn new(document: Arc<Document>) -> Prepared {
+        Prepared { document, marks: OnceLock::new(), outline: OnceLock::new() }
     }
 
-    /// About how many bytes of memory it takes.
+    /// About how many bytes of memory it takes at most.
     pub fn weight(&self) -> usize {
-        self.document.weight() + size_of_val(&*self.marks) + self.outline.weight()
+        let marks = self.document.codes.len() / 10 * size_of::<(u64, Mark)>();
+        self.document.weight() + marks + Outline::weight(&self.document)
+    }
+
+    fn outline(&self) -> Arc<Outline> {
+        self.outline.get_or_init(|| Arc::new(Outline::of(&self.document))).clone()
     }
 
     /// Where something can stand that has one of the sorted `blots`.
     fn ranges(&self, blots: &[u64], blotting: &Blotting) -> Vec<Range<u32>> {
-        let marks = self.marks.iter().map(|(blot, mark)| Mark { shared: blots.binary_search(blot).is_ok(), ..*mark });
-        covered(marks, blotting, self.document.codes.len() as u32)
+        let marks = self.marks.get_or_init(|| marks(&self.document, blotting, &mut Vec::new()).into());
+        ranges_of(marks, blots, blotting, self.document.codes.len() as u32)
     }
+}
+
+fn ranges_of(marks: &[(u64, Mark)], blots: &[u64], blotting: &Blotting, n_tokens: u32) -> Vec<Range<u32>> {
+    let marks = marks.iter().map(|(blot, mark)| Mark { shared: blots.binary_search(blot).is_ok(), ..*mark });
+    covered(marks, blotting, n_tokens)
+}
+
+/// The kept blots of a document, none of them shared as yet.
+fn marks(document: &Document, blotting: &Blotting, scratch: &mut Vec<u64>) -> Vec<(u64, Mark)> {
+    let mut marks = Vec::new();
+    kept(document, blotting, scratch, |kept, blot| {
+        marks.push((blot, Mark { run_end: kept.run_end, plain: kept.is_plain(), shared: false }));
+    });
+    marks
 }
 
 /// Classes, and the documents that they name by index.
@@ -92,17 +115,17 @@ pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Se
         .par_iter()
         .with_min_len(4)
         .map(|&number| {
-            let prepared = library.prepared(number, blotting)?;
+            let prepared = library.prepared(number)?;
             let ranges = prepared.ranges(&blots, blotting);
             Some((prepared, ranges))
         })
         .collect::<Option<_>>()?;
-    let own = Arc::new(Prepared::new(document.clone(), blotting));
+    let own = Arc::new(Prepared::new(document.clone()));
     let ranges = own.ranges(&blots, blotting);
     partners.push((own, ranges));
     partners.sort_by(|a, b| a.0.document.shown.cmp(&b.0.document.shown));
     let documents: Vec<Arc<Document>> = partners.iter().map(|(prepared, _)| prepared.document.clone()).collect();
-    let outlines: Vec<Arc<Outline>> = partners.iter().map(|(prepared, _)| prepared.outline.clone()).collect();
+    let outlines: Vec<Arc<Outline>> = partners.iter().map(|(prepared, _)| prepared.outline()).collect();
     let ranges: Vec<Vec<Range<u32>>> = partners.into_iter().map(|(_, ranges)| ranges).collect();
     let at = documents.partition_point(|other| other.shown < document.shown);
     let own = at as u32;
@@ -125,12 +148,7 @@ pub fn decode(numbers: &[u32], library: &impl Library) -> Option<Vec<(u32, Arc<D
 /// For each document, where something can stand that has one of the sorted `blots`.
 pub fn ranges(documents: &[Arc<Document>], blots: &[u64], blotting: &Blotting) -> Vec<Vec<Range<u32>>> {
     let ranges = |scratch: &mut Vec<u64>, document: &Arc<Document>| {
-        let mut marks = Vec::new();
-        kept(document, blotting, scratch, |kept, blot| {
-            let shared = blots.binary_search(&blot).is_ok();
-            marks.push(Mark { run_end: kept.run_end, plain: kept.is_plain(), shared });
-        });
-        covered(marks.into_iter(), blotting, document.codes.len() as u32)
+        ranges_of(&marks(document, blotting, scratch), blots, blotting, document.codes.len() as u32)
     };
     documents.par_iter().with_min_len(8).map_init(Vec::new, ranges).collect()
 }
@@ -151,6 +169,8 @@ struct Entry {
     /// One past the last token of the last run of windows that has the last of them for its least.
     end: u32,
     plain: bool,
+    /// The texts of their windows, a bit for each.
+    texts: u16,
     /// Whether a copy of something could have it at all: it stands among units that count.
     eligible: bool,
 }
@@ -166,6 +186,8 @@ pub struct Query<'a> {
     /// For each entry, the first and the last of the plain ones around it that stand in a row with it.
     beside: Vec<(u32, u32)>,
     stretches: Vec<Vec<Unit>>,
+    /// Where each stretch starts, and the furthest end of those up to it.
+    reach: Vec<(u32, u32)>,
 }
 
 impl Query<'_> {
@@ -182,7 +204,6 @@ impl Query<'_> {
         });
         lists.sort_by_key(|stretch| stretch[0].start);
         let mut furthest = 0;
-        // Where each stretch starts, and the furthest end of those up to it.
         let reach: Vec<(u32, u32)> = lists
             .iter()
             .map(|stretch| {
@@ -201,6 +222,7 @@ impl Query<'_> {
             }
             match entries.last_mut() {
                 Some(last) if last.blot == blot => {
+                    last.texts |= 1 << kept.text;
                     last.eligible |= eligible(kept.position);
                     last.positions.push(kept.position);
                 }
@@ -210,6 +232,7 @@ impl Query<'_> {
                     start: (kept.run_end + 1).saturating_sub(w),
                     end: n_tokens,
                     plain: kept.is_plain(),
+                    texts: 1 << kept.text,
                     eligible: eligible(kept.position),
                 }),
             }
@@ -235,7 +258,7 @@ impl Query<'_> {
                 beside[i - 1].1 = beside[i].1;
             }
         }
-        Query { document, blotting, settings, entries, n_telling, beside, stretches: lists }
+        Query { document, blotting, settings, entries, n_telling, beside, stretches: lists, reach }
     }
 
     /// All blots, sorted.
@@ -251,35 +274,49 @@ impl Query<'_> {
         let mut order: Vec<u32> =
             (0..self.entries.len() as u32).filter(|&i| self.entries[i as usize].eligible).collect();
         order.sort_by_key(|&i| (self.entries[i as usize].blot, i));
-        // (document, entry): the entries that each document shares.
-        let mut hits: Vec<(u32, u32)> = Vec::new();
-        let mut holders = Vec::new();
+        let mut hits: Vec<Hit> = Vec::new();
         for same in order.chunk_by(|&a, &b| self.entries[a as usize].blot == self.entries[b as usize].blot) {
-            holders.clear();
-            library.holders(self.entries[same[0] as usize].blot, &mut holders);
-            for &entry in same {
-                hits.extend(holders.iter().map(|&holder| (holder, entry)));
-            }
+            library.holders(self.entries[same[0] as usize].blot, |holder| {
+                hits.extend(same.iter().map(|&entry| Hit {
+                    document: holder.number,
+                    entry,
+                    other_text: holder.text > 0 && self.entries[entry as usize].texts & 1 << holder.text == 0,
+                }));
+            });
         }
         hits.sort_unstable();
-        let mut judged: HashMap<(u32, u32), Hope> = HashMap::new();
-        let likely: Vec<&[(u32, u32)]> =
-            hits.chunk_by(|a, b| a.0 == b.0).filter(|hits| self.may_share(hits, &mut judged)).collect();
+        hits.dedup_by_key(|hit| (hit.document, hit.entry));
+        let mut judged: Judged = HashMap::new();
+        let likely: Vec<(&[Hit], Chances)> = hits
+            .chunk_by(|a, b| a.document == b.document)
+            .map(|hits| (hits, self.chances(hits, &mut judged)))
+            .filter(|(_, chances)| chances.alike || chances.equal)
+            .collect();
+        let own = OnceLock::new();
         // Only now is anything decoded: the codes alone, then the names of those of which only equal text counts.
         likely
             .par_iter()
             .with_min_len(8)
             .map_init(
                 || judged.clone(),
-                |judged, hits| {
-                    let number = hits[0].0;
-                    let hope = library.codes(number).map_or(Hope::Any, |codes| self.hope(&codes, None, hits, judged));
+                |judged, (hits, chances)| {
+                    let number = hits[0].document;
+                    let hope = library.codes(number).map_or(Hope::Any, |codes| {
+                        let most = if chances.alike { Hope::Any } else { Hope::EqualText };
+                        let own = Side::by_codes(&self.document.codes);
+                        self.hope(&own, &Side::by_codes(&codes), hits, most, judged)
+                    });
                     let shares = match hope {
                         Hope::None => false,
                         Hope::Any => true,
-                        Hope::EqualText => library.prepared(number, &self.blotting).is_none_or(|other| {
-                            self.hope(&other.document.codes, Some(other.document.symbols()), hits, judged) != Hope::None
-                        }),
+                        Hope::EqualText => {
+                            chances.equal
+                                && library.prepared(number).is_none_or(|other| {
+                                    let own = own.get_or_init(|| Side::by_text(self.document));
+                                    let other = Side::by_text(&other.document);
+                                    self.hope(own, &other, hits, Hope::EqualText, judged) != Hope::None
+                                })
+                        }
                     };
                     shares.then_some(number)
                 },
@@ -288,42 +325,31 @@ impl Query<'_> {
             .collect()
     }
 
-    /// What the runs of equal codes (and equal text, if the other's symbols are given) around the windows of these
-    /// entries can hold.
-    fn hope(
-        &self,
-        codes: &[Code],
-        symbols: Option<&[u32]>,
-        hits: &[(u32, u32)],
-        judged: &mut HashMap<(u32, u32), Hope>,
-    ) -> Hope {
-        let own = &self.document.codes;
-        let mut tries = 0;
-        let mut best = Hope::None;
-        let ranks = symbols.map(|_| ranks(codes));
-        for (_, entry) in hits {
-            let positions = &self.entries[*entry as usize].positions;
-            let window = positions[0] as usize..positions[0] as usize + self.blotting.k;
-            for at in memchr::memmem::find_iter(codes, &own[window]) {
+    /// What the runs of equal codes (or equal text, if there is text on both sides) around the windows of these entries
+    /// can hold.
+    /// `most`: more than that there cannot be.
+    fn hope(&self, own: &Side, other: &Side, hits: &[Hit], most: Hope, judged: &mut Judged) -> Hope {
+        let k = self.blotting.k;
+        let (mut tries, mut best) = (0, Hope::None);
+        for hit in hits.iter().filter(|hit| other.text.is_none() || !hit.other_text) {
+            let positions = &self.entries[hit.entry as usize].positions;
+            let finder = memchr::memmem::Finder::new(&own.codes[positions[0] as usize..][..k]);
+            let mut from = 0;
+            // One match may overlap the next: where a pattern repeats itself only one of them is at the right distance.
+            while let Some(found) = finder.find(&other.codes[from..]) {
+                let at = from + found;
+                from = at + 1;
                 for &position in positions {
-                    let position = position as usize;
                     tries += 1;
                     if tries > MAX_TRIES {
-                        return Hope::Any;
+                        return most;
                     }
-                    let before = own[..position].iter().rev().zip(codes[..at].iter().rev());
-                    let back = before.take_while(|(a, b)| a == b).count();
-                    let ahead = own[position..].iter().zip(&codes[at..]).take_while(|(a, b)| a == b).count();
-                    let (start, end) = ((position - back) as u32, (position + ahead) as u32);
-                    let hope = match (symbols, &ranks) {
-                        (Some(symbols), Some(ranks)) => {
-                            let other = &symbols[ranks[at - back] as usize..ranks[at + ahead] as usize];
-                            self.equal_texts(start, end, other).map(|(a, b)| self.judge(a, b, judged)).max()
-                        }
-                        _ => Some(self.judge(start, end, judged)),
-                    };
-                    best = best.max(hope.unwrap_or(Hope::None));
-                    if best == Hope::Any || (best == Hope::EqualText && symbols.is_some()) {
+                    let run = own.run(position as usize, other, at);
+                    // The window itself may have another text.
+                    if run.end >= position + k as u32 {
+                        best = best.max(self.judge(run.start, run.end, judged).min(most));
+                    }
+                    if best == most {
                         return best;
                     }
                 }
@@ -332,50 +358,58 @@ impl Query<'_> {
         best
     }
 
-    /// The parts of a range of tokens in which all symbols equal the others, which are those of the whole range.
-    fn equal_texts(&self, start: u32, end: u32, others: &[u32]) -> impl Iterator<Item = (u32, u32)> {
-        let (codes, symbols) = self.document.read_tokens(start, end);
-        let mut different = Vec::new();
-        let mut pairs = symbols.iter().zip(others);
-        for (at, _) in (start..).zip(codes).filter(|(_, code)| varies(**code)) {
-            if pairs.next().is_none_or(|(a, b)| a != b) {
-                different.push(at);
-            }
-        }
-        let starts = std::iter::once(start).chain(different.clone().into_iter().map(|at| at + 1));
-        starts.zip(different.into_iter().chain([end]))
-    }
-
-    fn judge(&self, start: u32, end: u32, judged: &mut HashMap<(u32, u32), Hope>) -> Hope {
+    fn judge(&self, start: u32, end: u32, judged: &mut Judged) -> Hope {
         if end.saturating_sub(start) < self.settings.floor() {
             return Hope::None;
         }
         *judged.entry((start, end)).or_insert_with(|| self.hope_in(start, end))
     }
 
-    /// Can a document that shares these entries hold a copy of something?
-    fn may_share(&self, hits: &[(u32, u32)], judged: &mut HashMap<(u32, u32), Hope>) -> bool {
+    /// What a document that shares these entries can hold.
+    fn chances(&self, hits: &[Hit], judged: &mut Judged) -> Chances {
+        let mut hope = |first: u32, last: u32| {
+            self.judge(self.entries[first as usize].start, self.entries[last as usize].end, judged)
+        };
         // Shared entries with nothing but plain ones between them are one chain.
-        hits.chunk_by(|a, b| self.n_telling[a.1 as usize + 1] == self.n_telling[b.1 as usize]).any(|chain| {
-            let (first, last) = (self.beside[chain[0].1 as usize].0, self.beside[chain[chain.len() - 1].1 as usize].1);
-            let (start, end) = (self.entries[first as usize].start, self.entries[last as usize].end);
-            self.judge(start, end, judged) != Hope::None
-        })
+        let beside = |a: &Hit, b: &Hit| self.n_telling[a.entry as usize + 1] == self.n_telling[b.entry as usize];
+        let alike = hits.chunk_by(beside).any(|chain| {
+            let (first, last) = (chain[0].entry, chain[chain.len() - 1].entry);
+            hope(self.beside[first as usize].0, self.beside[last as usize].1) == Hope::Any
+        });
+        // Where texts are equal those of plain windows are, too.
+        let next = |a: &Hit, b: &Hit| !a.other_text && !b.other_text && a.entry + 1 == b.entry;
+        let equal = hits
+            .chunk_by(next)
+            .any(|chain| !chain[0].other_text && hope(chain[0].entry, chain[chain.len() - 1].entry) != Hope::None);
+        Chances { alike, equal }
     }
 
     /// What the runs of whole neighbours in these tokens can be.
     fn hope_in(&self, start: u32, end: u32) -> Hope {
         let floor = self.settings.floor();
         let mut best = Hope::None;
-        for stretch in self.stretches.iter().take_while(|stretch| stretch[0].start < end) {
+        let passed = self.reach.partition_point(|(_, furthest)| *furthest <= start);
+        for stretch in self.stretches[passed..].iter().take_while(|stretch| stretch[0].start < end) {
             let from = stretch.partition_point(|unit| unit.start < start);
             let to = stretch.partition_point(|unit| unit.end <= end);
             if from >= to || stretch[to - 1].end - stretch[from].start < floor {
                 continue;
             }
             let units = &stretch[from..to];
+            let all = Fragment { document: 0, start: units[0].start, end: units[units.len() - 1].end };
+            let data_counts = self.settings.zones.contains(&Zone::Data) || units[0].flags & Unit::IMPORT != 0;
+            if !data_counts && parts_are_data(self.document, &all, self.settings) {
+                continue;
+            }
+            let by_text = parts_need_equal_text(self.document, &all, self.settings);
             if units.len() > MAX_UNITS {
-                return Hope::Any;
+                best = best.max(if by_text { Hope::EqualText } else { Hope::Any });
+            }
+            if best == Hope::Any {
+                return best;
+            }
+            if units.len() > MAX_UNITS || (by_text && best == Hope::EqualText) {
+                continue;
             }
             for a in 0..units.len() {
                 for b in a..units.len() {
@@ -403,6 +437,26 @@ impl Query<'_> {
     }
 }
 
+/// An entry that a document shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Hit {
+    document: u32,
+    entry: u32,
+    /// Surely of another text there.
+    other_text: bool,
+}
+
+/// What can be said of two documents from their blots alone.
+struct Chances {
+    /// They may share something that is a copy whatever its names are.
+    alike: bool,
+    /// They may share something of equal text.
+    equal: bool,
+}
+
+/// What was found out about ranges of tokens.
+type Judged = HashMap<(u32, u32), Hope>;
+
 /// What a run that two documents share can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Hope {
@@ -412,6 +466,49 @@ enum Hope {
     EqualText,
     /// A copy.
     Any,
+}
+
+/// One of two documents that are compared.
+struct Side<'a> {
+    codes: &'a [Code],
+    /// Only if it matters.
+    text: Option<Text<'a>>,
+}
+
+struct Text<'a> {
+    symbols: &'a [u32],
+    /// How many of them come before each code.
+    ranks: Vec<u32>,
+}
+
+impl Text<'_> {
+    fn symbol(&self, token: usize) -> u32 {
+        self.symbols[self.ranks[token] as usize]
+    }
+}
+
+impl<'a> Side<'a> {
+    fn by_codes(codes: &'a [Code]) -> Side<'a> {
+        Side { codes, text: None }
+    }
+
+    fn by_text(document: &'a Document) -> Side<'a> {
+        let text = Text { symbols: document.symbols(), ranks: ranks(&document.codes) };
+        Side { codes: &document.codes, text: Some(text) }
+    }
+
+    /// The tokens here, from those before the i-th to those from it on, that equal those around the j-th of the other.
+    fn run(&self, i: usize, other: &Side, j: usize) -> Range<u32> {
+        let equal = |i: usize, j: usize| {
+            let texts = self.text.as_ref().zip(other.text.as_ref());
+            self.codes[i] == other.codes[j]
+                && (!varies(self.codes[i]) || texts.is_none_or(|(own, other)| own.symbol(i) == other.symbol(j)))
+        };
+        let back = (1..=i.min(j)).take_while(|n| equal(i - n, j - n)).count();
+        let rest = (self.codes.len() - i).min(other.codes.len() - j);
+        let ahead = (0..rest).take_while(|n| equal(i + n, j + n)).count();
+        (i - back) as u32..(i + ahead) as u32
+    }
 }
 
 /// How many symbols come before each code, and in all.
@@ -439,15 +536,15 @@ pub mod tests {
     /// Documents in memory, some of them hidden.
     pub struct Shelf {
         pub documents: Vec<Arc<Document>>,
-        posts: HashMap<u64, BTreeSet<u32>>,
+        posts: HashMap<u64, BTreeSet<(u32, u8)>>,
     }
 
     impl Shelf {
         pub fn new(documents: Vec<Arc<Document>>, settings: &Settings) -> Shelf {
-            let mut posts: HashMap<u64, BTreeSet<u32>> = HashMap::new();
+            let mut posts: HashMap<u64, BTreeSet<(u32, u8)>> = HashMap::new();
             for (i, document) in documents.iter().enumerate() {
-                kept(document, &Blotting::of(settings), &mut Vec::new(), |_, blot| {
-                    posts.entry(blot).or_default().insert(i as u32);
+                kept(document, &Blotting::of(settings), &mut Vec::new(), |kept, blot| {
+                    posts.entry(blot).or_default().insert((i as u32, kept.text));
                 });
             }
             Shelf { documents, posts }
@@ -455,8 +552,10 @@ pub mod tests {
     }
 
     impl Library for Shelf {
-        fn holders(&self, blot: u64, numbers: &mut Vec<u32>) {
-            numbers.extend(self.posts.get(&blot).into_iter().flatten());
+        fn holders(&self, blot: u64, mut each: impl FnMut(Holder)) {
+            for &(number, text) in self.posts.get(&blot).into_iter().flatten() {
+                each(Holder { number, text });
+            }
         }
 
         fn document(&self, number: u32) -> Option<Arc<Document>> {

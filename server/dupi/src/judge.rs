@@ -14,7 +14,7 @@ use crate::document::Document;
 use crate::fingerprint::{LastUses, fingerprint, id};
 use crate::runs::apart;
 use crate::settings::Settings;
-use crate::zones::{is_literal, is_table};
+use crate::zones::{is_literal, is_table, is_table_all_over};
 
 /// A renaming explains a difference only if names come back and are held to it: where every name is new, any two pieces
 /// of one shape are a renaming of each other. This is the least share of names that must be a return of an earlier one:
@@ -116,6 +116,29 @@ pub fn needs_equal_text(document: &Document, fragment: &Fragment, table: bool, s
     similarity >= 1.0 && !may_be_renamed
 }
 
+/// Is whatever lies in a fragment, and is large enough to be a copy, data? Says so only if it is sure.
+pub fn parts_are_data(document: &Document, fragment: &Fragment, settings: &Settings) -> bool {
+    !holds_function(document, fragment) && parts_are_tables(document, fragment, settings)
+}
+
+fn parts_are_tables(document: &Document, fragment: &Fragment, settings: &Settings) -> bool {
+    let codes = &document.codes[fragment.start as usize..fragment.end as usize];
+    is_table_all_over(codes, settings.floor() as usize)
+}
+
+/// Do copies of whatever lies in a fragment have to have equal text? Says so only if it is sure.
+pub fn parts_need_equal_text(document: &Document, fragment: &Fragment, settings: &Settings) -> bool {
+    let short = f64::from(fragment.len()) < FLAT_TOKENS;
+    settings.min_similarity > 0.0
+        && (n_step_tokens(document, fragment) < min_step_tokens(settings)
+            || parts_are_tables(document, fragment, settings)
+            || (short && is_flat(document, fragment) && !holds_definition(document, fragment, settings.min_tokens)))
+}
+
+fn min_step_tokens(settings: &Settings) -> u32 {
+    MIN_STEP_TOKENS.min(settings.min_tokens / 2)
+}
+
 /// The least similarity of copies of a fragment, and whether a renaming could be enough instead.
 fn asked_of(document: &Document, fragment: &Fragment, table: bool, settings: &Settings) -> (f64, bool) {
     let whole = holds_definition(document, fragment, settings.min_tokens);
@@ -123,7 +146,7 @@ fn asked_of(document: &Document, fragment: &Fragment, table: bool, settings: &Se
     let length = f64::from(fragment.len());
     let short = ((LONG_TOKENS - length) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
     // Monotonous statements (a constructor that sets fields) are alike by their nature, too.
-    let thin = table || n_step_tokens(document, fragment) < MIN_STEP_TOKENS.min(settings.min_tokens / 2);
+    let thin = table || n_step_tokens(document, fragment) < min_step_tokens(settings);
     let similarity = match () {
         _ if asked == 0.0 => 0.0,
         _ if thin => 1.0,
@@ -276,10 +299,12 @@ pub fn content(document: &Document, fragment: &Fragment, table: bool) -> Option<
     if outer.all(|unit| unit.flags & Unit::IMPORT != 0) {
         return Some(Zone::Imports);
     }
-    // A function is one however monotonous its statements are.
-    let function =
-        || holds_definition(document, fragment, 1) && n_step_tokens(document, fragment) >= MIN_FUNCTION_TOKENS;
-    ((table && !function()) || is_literal(document, fragment)).then_some(Zone::Data)
+    ((table && !holds_function(document, fragment)) || is_literal(document, fragment)).then_some(Zone::Data)
+}
+
+/// A function is one however monotonous its statements are.
+fn holds_function(document: &Document, fragment: &Fragment) -> bool {
+    holds_definition(document, fragment, 1) && n_step_tokens(document, fragment) >= MIN_FUNCTION_TOKENS
 }
 
 /// The zone of a class, from where its copies stand.

@@ -1,7 +1,8 @@
 //! Posts: which documents of a segment hold a blot. Bytes in, bytes out; knows no file, no segment, no document.
 //!
 //! A post is a blot and a document. Where in the document the blot stands is not stored: a document that is a
-//! candidate is decoded anyway, and its blots are computed again in microseconds.
+//! candidate is decoded anyway, and its blots are computed again in microseconds. (A document is any number here; a
+//! segment has several for each of its own, one for each text that it tells apart.)
 //!
 //! A blot is cut to its **value**: the place of its 64 bits on a scale of `VALUES_PER_POST` values a post. Two blots
 //! that share a value are one to the reader, so an answer may name a document too many, never one too few.
@@ -29,13 +30,14 @@ use rayon::prelude::*;
 
 use bits::{Limit, Reader, Writer};
 
-/// A lookup that should find nothing finds a document in one of this many cases, which costs microseconds;
-/// twice as many would cost a bit more for each post.
-const VALUES_PER_POST: u64 = 64;
+/// A lookup that should find nothing finds a document in one of this many cases; twice as many would cost a bit more for
+/// each post. The bits are better spent on telling texts apart: a document that shares one blot by chance is seldom
+/// looked at, one that has the same shape with other names would be.
+const VALUES_PER_POST: u64 = 8;
 
 /// A bucket has 64 posts on average. Half as many would cost half a bit more for each post, twice as many a third
 /// more time for a lookup.
-const BUCKET_BITS: u32 = 13;
+const BUCKET_BITS: u32 = 10;
 
 /// Places in the stream are 32 bits, and no post takes eight bytes.
 pub const MAX_POSTS: usize = 1 << 29;
@@ -183,11 +185,11 @@ impl<'a> Posts<'a> {
         self.coding.n_documents
     }
 
-    /// Appends the documents that hold `blot`, or another one of the same value: ascending, each once.
-    pub fn documents_of(&self, blot: u64, out: &mut Vec<u32>) {
+    /// The documents that hold `blot`, or another one of the same value: ascending, each once.
+    pub fn documents_of(&self, blot: u64) -> impl Iterator<Item = u32> {
         let value = value(blot, self.n_values);
         let posts = self.bucket((value >> BUCKET_BITS) as usize);
-        out.extend(posts.skip_while(|post| post.0 < value).take_while(|post| post.0 == value).map(|post| post.1));
+        posts.skip_while(move |post| post.0 < value).take_while(move |post| post.0 == value).map(|post| post.1)
     }
 
     /// All posts in order, each blot as its value.
@@ -269,9 +271,7 @@ mod tests {
     }
 
     fn documents_of(posts: &Posts, blot: u64) -> Vec<u32> {
-        let mut out = Vec::new();
-        posts.documents_of(blot, &mut out);
-        out
+        posts.documents_of(blot).collect()
     }
 
     /// Few blots in many documents, many in few, and blots that are not spread at all.

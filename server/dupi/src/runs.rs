@@ -54,8 +54,9 @@ impl Outline {
         Outline { order: order(document).into(), distances: uses.distances().into() }
     }
 
-    pub fn weight(&self) -> usize {
-        size_of_val(&*self.order) + size_of_val(&*self.distances)
+    /// How many bytes of memory that of a document takes.
+    pub fn weight(document: &Document) -> usize {
+        (document.units.len() + document.symbols().len()) * size_of::<u32>()
     }
 }
 

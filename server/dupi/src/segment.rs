@@ -8,7 +8,8 @@
 //! header      "dupiSEG\n"  version u32
 //! blocks      the streams of a few documents each            streams.rs
 //! dictionary  names that many documents use                  streams.rs
-//! posts       from a blot to its documents                   posts.rs
+//! posts       from a blot to its documents, entry ·          posts.rs
+//!             N_TEXTS + something of the text there
 //! table       zstd: n_blocks, n_blocks × (documents, length)
 //!             n_entries, in the order of their paths, each
 //!               letters in common with the path before, letters that follow, these
@@ -29,9 +30,9 @@ use dupi_grammars::token::Code;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use crate::blots::Blotting;
+use crate::blots::{Blotting, N_TEXTS};
 use crate::bytes::{Reader, put};
-use crate::clones::kept;
+use crate::clones::{Holder, kept};
 use crate::document::Document;
 use crate::freshness::Known;
 use crate::posts::{self, Posts};
@@ -149,15 +150,22 @@ pub fn write(mut files: Vec<Fresh>, blotting: &Blotting) -> Option<Vec<u8>> {
         .par_iter()
         .map_init(Vec::new, |scratch, (i, document)| {
             let mut posts = Vec::with_capacity(document.codes.len() / 10 + 1);
-            kept(document, blotting, scratch, |_, blot| posts.push((blot, *i)));
+            kept(document, blotting, scratch, |kept, blot| posts.push((blot, i * N_TEXTS + u32::from(kept.text))));
             posts.sort_unstable();
             posts.dedup();
+            posts.dedup_by(|other, post| {
+                let same = other.0 == post.0;
+                if same {
+                    post.1 = i * N_TEXTS;
+                }
+                same
+            });
             posts
         })
         .flatten_iter()
         .collect();
     drop(entries);
-    posts::write(&mut posts, files.len() as u32, &mut out);
+    posts::write(&mut posts, files.len() as u32 * N_TEXTS, &mut out);
     drop(posts);
     ends.push(out.len() as u64);
     out.extend(zstd::bulk::compress(&table(&files, &lengths), TABLE_LEVEL).unwrap_or_default());
@@ -348,7 +356,7 @@ impl Segment {
         let mut places = places.into_iter();
         let place = |entry: &Entry| if entry.is_document() { places.next().map(Some) } else { Some(None) };
         let of_entries: Vec<Option<Place>> = entries.iter().map(place).collect::<Option<_>>()?;
-        if posts.n_documents() as usize != entries.len() || places.next().is_some() {
+        if posts.n_documents() as usize != entries.len() * N_TEXTS as usize || places.next().is_some() {
             return None;
         }
         let places = of_entries;
@@ -376,10 +384,11 @@ impl Segment {
         &self.bytes
     }
 
-    /// Appends the entries that hold a blot, ascending: perhaps a few that do not.
-    pub fn holders(&self, blot: u64, out: &mut Vec<u32>) {
-        if let Some(posts) = self.posts() {
-            posts.documents_of(blot, out);
+    /// Calls `each` for the entries that hold a blot, ascending, perhaps for a few that do not, with each text of it.
+    pub fn holders(&self, blot: u64, mut each: impl FnMut(Holder)) {
+        let posts = self.posts();
+        for post in posts.iter().flat_map(|posts| posts.documents_of(blot)) {
+            each(Holder { number: post / N_TEXTS, text: (post % N_TEXTS) as u8 });
         }
     }
 

@@ -7,7 +7,7 @@ use dupi_grammars::token::Code;
 
 use crate::answer::{Answer, Member};
 use crate::blots::Blotting;
-use crate::clones::{Clones, Library, Prepared, clones_of, kept};
+use crate::clones::{Clones, Holder, Library, Prepared, clones_of, kept};
 use crate::document::Document;
 use crate::raw::settle;
 use crate::search::File;
@@ -78,8 +78,8 @@ pub struct Buffer {
     skipped: Option<SkipReason>,
     /// That of an entry with this path and content.
     identity: u64,
-    /// Its blots, sorted.
-    blots: Vec<u64>,
+    /// Its blots with their texts, sorted.
+    blots: Vec<(u64, u8)>,
 }
 
 impl Buffer {
@@ -95,7 +95,7 @@ impl Buffer {
         let identity = segment::identity(&shown, content);
         let mut blots = Vec::new();
         if let Some(document) = &document {
-            kept(document, blotting, &mut Vec::new(), |_, blot| blots.push(blot));
+            kept(document, blotting, &mut Vec::new(), |kept, blot| blots.push((blot, kept.text)));
         }
         blots.sort_unstable();
         blots.dedup();
@@ -134,14 +134,31 @@ const CODES_BYTES: u64 = 24 << 20;
 const PREPARED_BYTES: u64 = 48 << 20;
 /// About how many of them there will be.
 const CACHED: usize = 4096;
+/// Few, so that a large document fits in one.
+const SHARDS: usize = 4;
+/// The share of the memory for what was asked for often. Little: the same documents are asked for again after the next
+/// keystroke, and others after a change of file.
+const HOT: f64 = 0.1;
 
 impl Cache {
     pub(crate) fn new() -> Arc<Cache> {
-        Arc::new(Cache {
-            codes: Weighted::with_weighter(CACHED, CODES_BYTES, ByWeight),
-            prepared: Weighted::with_weighter(CACHED, PREPARED_BYTES, ByWeight),
-        })
+        Arc::new(Cache { codes: weighted(CODES_BYTES), prepared: weighted(PREPARED_BYTES) })
     }
+}
+
+fn weighted<T>(capacity: u64) -> Weighted<T>
+where
+    ByWeight: quick_cache::Weighter<(u64, u32), T>,
+    T: Clone,
+{
+    let options = quick_cache::OptionsBuilder::new()
+        .estimated_items_capacity(CACHED)
+        .weight_capacity(capacity)
+        .shards(SHARDS)
+        .hot_allocation(HOT)
+        .build();
+    let options = options.expect("a capacity is all that options need");
+    Weighted::with_options(options, ByWeight, Default::default(), Default::default())
 }
 
 pub struct Snapshot {
@@ -289,22 +306,20 @@ pub(crate) fn shown(answer: &Answer, settings: &Settings) -> Vec<crate::Class> {
 }
 
 impl Library for Snapshot {
-    fn holders(&self, blot: u64, numbers: &mut Vec<u32>) {
+    fn holders(&self, blot: u64, mut each: impl FnMut(Holder)) {
         for (part, &base) in self.parts.iter().zip(&self.bases) {
-            let from = numbers.len();
-            part.segment.holders(blot, numbers);
-            let mut kept = from;
-            for i in from..numbers.len() {
-                let number = base + numbers[i];
-                if self.is_current(part, numbers[i], number) {
-                    numbers[kept] = number;
-                    kept += 1;
+            part.segment.holders(blot, |Holder { number: ordinal, text }| {
+                let number = base + ordinal;
+                if self.is_current(part, ordinal, number) {
+                    each(Holder { number, text });
                 }
-            }
-            numbers.truncate(kept);
+            });
         }
-        let open = (self.first_buffer()..).zip(&self.buffers);
-        numbers.extend(open.filter(|(_, buffer)| buffer.blots.binary_search(&blot).is_ok()).map(|(number, _)| number));
+        for (number, buffer) in (self.first_buffer()..).zip(&self.buffers) {
+            let from = buffer.blots.partition_point(|(other, _)| *other < blot);
+            let same = buffer.blots[from..].iter().take_while(|(other, _)| *other == blot);
+            same.for_each(|&(_, text)| each(Holder { number, text }));
+        }
     }
 
     fn document(&self, number: u32) -> Option<Arc<Document>> {
@@ -326,8 +341,8 @@ impl Library for Snapshot {
         }
     }
 
-    fn prepared(&self, number: u32, blotting: &Blotting) -> Option<Arc<Prepared>> {
-        let prepare = || self.document(number).map(|document| Arc::new(Prepared::new(document, blotting)));
+    fn prepared(&self, number: u32) -> Option<Arc<Prepared>> {
+        let prepare = || self.document(number).map(|document| Arc::new(Prepared::new(document)));
         match self.stored(number) {
             None => prepare(),
             Some((_, _, key)) => self.cache.prepared.get_or_insert_with(&key, || prepare().ok_or(())).ok(),
@@ -342,12 +357,12 @@ struct Others<'a> {
 }
 
 impl Library for Others<'_> {
-    fn holders(&self, blot: u64, numbers: &mut Vec<u32>) {
-        let from = numbers.len();
-        self.snapshot.holders(blot, numbers);
-        if let Some(at) = numbers[from..].iter().position(|&number| number == self.except) {
-            numbers.remove(from + at);
-        }
+    fn holders(&self, blot: u64, mut each: impl FnMut(Holder)) {
+        self.snapshot.holders(blot, |holder| {
+            if holder.number != self.except {
+                each(holder);
+            }
+        });
     }
 
     fn document(&self, number: u32) -> Option<Arc<Document>> {
@@ -358,7 +373,7 @@ impl Library for Others<'_> {
         self.snapshot.codes(number)
     }
 
-    fn prepared(&self, number: u32, blotting: &Blotting) -> Option<Arc<Prepared>> {
-        self.snapshot.prepared(number, blotting)
+    fn prepared(&self, number: u32) -> Option<Arc<Prepared>> {
+        self.snapshot.prepared(number)
     }
 }

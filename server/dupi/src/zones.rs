@@ -104,6 +104,20 @@ pub fn is_table(codes: &[Code]) -> bool {
     samples.into_iter().filter(|sample| is_row(sample)).count() >= 2
 }
 
+/// Is every part of these codes that has `least` of them or more a table? Says so only if it is sure.
+pub fn is_table_all_over(codes: &[Code], least: usize) -> bool {
+    // One pattern from end to end, but for so few codes at the ends that each part has its share of the pattern.
+    let rest = (least.min(SAMPLE) as f64 * (1.0 - TABLE_SHARE)) as usize;
+    let max_period = MAX_PERIOD.min(least.saturating_sub(rest) / MIN_REPEATS);
+    let middle = codes.len() / 2;
+    (1..=max_period.min(middle)).any(|period| {
+        let repeats = |i: &usize| codes[*i] == codes[*i - period];
+        let before = (period..middle).rev().take_while(repeats).count();
+        let after = (middle..codes.len()).take_while(repeats).count();
+        period + before + after + rest >= codes.len()
+    })
+}
+
 fn is_row(codes: &[Code]) -> bool {
     let n = codes.len();
     let needed = (n as f64 * TABLE_SHARE).ceil() as usize;
@@ -174,6 +188,8 @@ pub fn is_literal(document: &Document, fragment: &Fragment) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -211,5 +227,33 @@ mod tests {
         let long: Vec<Code> = (0..5_000u32).map(|i| (i.wrapping_mul(i + 7) >> 3) as u8 % 29).collect();
         assert!(!is_table(&long));
         assert!(!is_table(&[[0, 18, 1, 15].repeat(200), long].concat()));
+    }
+
+    proptest! {
+        #![proptest_config(crate::cases(256))]
+
+        #[test]
+        fn every_part_of_a_table_all_over_is_a_table(
+            pattern in prop::collection::vec(0u8..4, 1..9), n in 8usize..30,
+            before in prop::collection::vec(0u8..4, 0..20), after in prop::collection::vec(0u8..4, 0..20),
+            least in 20usize..60,
+        ) {
+            let codes = [before, pattern.repeat(n), after].concat();
+            if is_table_all_over(&codes, least) {
+                for start in 0..codes.len() {
+                    for end in start + least..codes.len() + 1 {
+                        prop_assert!(is_table(&codes[start..end]), "{}..{} of {:?}", start, end, codes);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_row_is_a_table_all_over_and_one_with_much_behind_it_is_not() {
+        assert!(is_table_all_over(&[1, 2, 3].repeat(30), 50));
+        assert!(is_table_all_over(&[[1, 2, 3].repeat(30), (9..29).collect()].concat(), 50));
+        assert!(!is_table_all_over(&[[1, 2, 3].repeat(30), (9..30).collect()].concat(), 50));
+        assert!(!is_table_all_over(&[], 50));
     }
 }

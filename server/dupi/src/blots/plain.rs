@@ -1,12 +1,13 @@
-//! Plain windows: those with few different codes, which only their text tells apart.
+//! The texts of windows, and which windows are plain: those with few different codes, which only their text tells apart.
 
 use dupi_grammars::token::{Code, varies};
 
 use super::{mix, rolling::BASE};
 
-/// Calls `mark(window, text)` for each window of `k` tokens that has at most `max` different codes; `text` is a hash of it.
-pub(super) fn mark(codes: &[Code], symbols: &[u32], k: usize, max: usize, mut mark: impl FnMut(usize, u64)) {
-    if k == 0 || codes.len() < k || max == 0 {
+/// Calls `each(window, text, is_plain)` for each window of `k` tokens: `text` is a hash of it, and it is plain if it has
+/// at most `max` different codes.
+pub(super) fn texts(codes: &[Code], symbols: &[u32], k: usize, max: usize, mut each: impl FnMut(usize, u64, bool)) {
+    if k == 0 || codes.len() < k {
         return;
     }
     let top = (1..k).fold(1u64, |power, _| power.wrapping_mul(BASE));
@@ -20,9 +21,7 @@ pub(super) fn mark(codes: &[Code], symbols: &[u32], k: usize, max: usize, mut ma
         *count += 1;
         hash = hash.wrapping_mul(BASE).wrapping_add(texts.next());
         let Some(start) = (i + 1).checked_sub(k) else { continue };
-        if different <= max {
-            mark(start, mix(hash));
-        }
+        each(start, mix(hash), different <= max);
         hash = hash.wrapping_sub(leaving.next().wrapping_mul(top));
         let count = &mut counts[codes[start] as usize];
         *count -= 1;

@@ -116,11 +116,12 @@ fn problem(part: &Part, ordinal: u32, blotting: &Blotting) -> Option<String> {
     let shown = &part.segment.entries[ordinal as usize].shown;
     let Some(document) = part.segment.document(ordinal) else { return Some(format!("{shown} cannot be decoded")) };
     let mut missing = 0;
-    let mut holders = Vec::new();
-    kept(&document, blotting, &mut Vec::new(), |_, blot| {
-        holders.clear();
-        part.segment.holders(blot, &mut holders);
-        missing += usize::from(!holders.contains(&ordinal));
+    kept(&document, blotting, &mut Vec::new(), |kept, blot| {
+        let mut leads = false;
+        part.segment.holders(blot, |holder| {
+            leads |= holder.number == ordinal && [0, kept.text].contains(&holder.text);
+        });
+        missing += usize::from(!leads);
     });
     (missing > 0).then(|| format!("{missing} blots of {shown} do not lead to it"))
 }

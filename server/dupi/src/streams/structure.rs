@@ -130,8 +130,29 @@ fn nest(units: &[Unit], n_tokens: u32) -> bool {
     })
 }
 
-pub fn read(mut bytes: &[u8], body: &mut Body) -> Option<()> {
-    let bytes = &mut bytes;
+/// The codes alone: several times as fast as all of it.
+pub fn codes(mut bytes: &[u8]) -> Option<Vec<Code>> {
+    read_head(&mut bytes, &mut Body::default())?;
+    // A place for each byte; which of them is a code decides only where the next one goes.
+    let mut codes = vec![0; bytes.len()];
+    let mut n = 0;
+    while let Some(byte) = read_byte(&mut bytes) {
+        codes[n] = byte;
+        n += usize::from(byte < OPEN);
+        if byte == ESCAPE {
+            codes[n] = read_byte(&mut bytes)?;
+            n += 1;
+        } else if byte == LISTED {
+            read_byte(&mut bytes)?;
+            read_varint(&mut bytes)?;
+        }
+    }
+    codes.truncate(n);
+    Some(codes)
+}
+
+/// What comes before the items.
+fn read_head(bytes: &mut &[u8], body: &mut Body) -> Option<()> {
     let form = read_byte(bytes)?;
     if form & HAS_MUTED != 0 {
         let mut end = 0u32;
@@ -151,6 +172,12 @@ pub fn read(mut bytes: &[u8], body: &mut Body) -> Option<()> {
             body.units.push(Unit { start, end, list, flags: read_byte(bytes)? });
         }
     }
+    Some(())
+}
+
+pub fn read(mut bytes: &[u8], body: &mut Body) -> Option<()> {
+    let bytes = &mut bytes;
+    read_head(bytes, body)?;
     body.codes.reserve(bytes.len());
     let mut stack = vec![Frame::ROOT];
     let mut n_lists = 0;

@@ -292,7 +292,10 @@ fn partners<'a>(
     library: &impl Library,
     settings: &Settings,
 ) -> Vec<u32> {
-    documents.flat_map(|document| Query::new(document, settings).partners(library)).collect()
+    documents
+        .flat_map(|document| Query::new(document, settings).partners(library))
+        .map(|partner| partner.number)
+        .collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use dupi_grammars::token::{Code, Unit, varies};
 use rayon::prelude::*;
@@ -109,20 +109,21 @@ pub struct Clones {
 /// Or nothing, if a document of the library cannot be read.
 pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Settings) -> Option<Clones> {
     let query = Query::new(document, settings);
-    let (blots, blotting) = (query.blots(), &query.blotting);
-    let mut partners: Vec<(Arc<Prepared>, Vec<Range<u32>>)> = query
-        .partners(library)
+    let partners = query.partners(library);
+    let mut shared = query.repeated();
+    shared.extend(partners.iter().flat_map(|partner| &partner.blots));
+    shared.sort_unstable();
+    shared.dedup();
+    let with_ranges = |prepared: Arc<Prepared>| {
+        let ranges = prepared.ranges(&shared, &query.blotting);
+        (prepared, ranges)
+    };
+    let mut partners: Vec<(Arc<Prepared>, Vec<Range<u32>>)> = partners
         .par_iter()
         .with_min_len(4)
-        .map(|&number| {
-            let prepared = library.prepared(number)?;
-            let ranges = prepared.ranges(&blots, blotting);
-            Some((prepared, ranges))
-        })
+        .map(|partner| library.prepared(partner.number).map(with_ranges))
         .collect::<Option<_>>()?;
-    let own = Arc::new(Prepared::new(document.clone()));
-    let ranges = own.ranges(&blots, blotting);
-    partners.push((own, ranges));
+    partners.push(with_ranges(Arc::new(Prepared::new(document.clone()))));
     partners.sort_by(|a, b| a.0.document.shown.cmp(&b.0.document.shown));
     let documents: Vec<Arc<Document>> = partners.iter().map(|(prepared, _)| prepared.document.clone()).collect();
     let outlines: Vec<Arc<Outline>> = partners.iter().map(|(prepared, _)| prepared.outline()).collect();
@@ -188,6 +189,8 @@ pub struct Query<'a> {
     stretches: Vec<Vec<Unit>>,
     /// Where each stretch starts, and the furthest end of those up to it.
     reach: Vec<(u32, u32)>,
+    /// What was found out about ranges of tokens: many documents share the same ones.
+    judged: Mutex<HashMap<(u32, u32), Hope>>,
 }
 
 impl Query<'_> {
@@ -258,7 +261,17 @@ impl Query<'_> {
                 beside[i - 1].1 = beside[i].1;
             }
         }
-        Query { document, blotting, settings, entries, n_telling, beside, stretches: lists, reach }
+        Query {
+            document,
+            blotting,
+            settings,
+            entries,
+            n_telling,
+            beside,
+            stretches: lists,
+            reach,
+            judged: Mutex::default(),
+        }
     }
 
     /// All blots, sorted.
@@ -269,13 +282,23 @@ impl Query<'_> {
         blots
     }
 
-    /// The numbers of the documents that can hold a copy of something in this one, ascending.
-    pub fn partners(&self, library: &impl Library) -> Vec<u32> {
+    /// The blots that stand in two places.
+    fn repeated(&self) -> Vec<u64> {
+        let mut blots: Vec<u64> =
+            self.entries.iter().flat_map(|entry| entry.positions.iter().take(2).map(|_| entry.blot)).collect();
+        blots.sort_unstable();
+        blots.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).map(|same| same[0]).collect()
+    }
+
+    /// The documents that can hold a copy of something in this one, by number.
+    pub fn partners(&self, library: &impl Library) -> Vec<Partner> {
         let mut order: Vec<u32> =
             (0..self.entries.len() as u32).filter(|&i| self.entries[i as usize].eligible).collect();
         order.sort_by_key(|&i| (self.entries[i as usize].blot, i));
-        let mut hits: Vec<Hit> = Vec::new();
-        for same in order.chunk_by(|&a, &b| self.entries[a as usize].blot == self.entries[b as usize].blot) {
+        let same = |a: &u32, b: &u32| self.entries[*a as usize].blot == self.entries[*b as usize].blot;
+        let same: Vec<&[u32]> = order.chunk_by(same).collect();
+        let hits_of = |same: &&[u32]| {
+            let mut hits = Vec::new();
             library.holders(self.entries[same[0] as usize].blot, |holder| {
                 hits.extend(same.iter().map(|&entry| Hit {
                     document: holder.number,
@@ -283,52 +306,43 @@ impl Query<'_> {
                     other_text: holder.text > 0 && self.entries[entry as usize].texts & 1 << holder.text == 0,
                 }));
             });
-        }
-        hits.sort_unstable();
+            hits
+        };
+        let mut hits: Vec<Hit> = same.par_iter().with_min_len(64).flat_map_iter(hits_of).collect();
+        hits.par_sort_unstable();
         hits.dedup_by_key(|hit| (hit.document, hit.entry));
-        let mut judged: Judged = HashMap::new();
-        let likely: Vec<(&[Hit], Chances)> = hits
-            .chunk_by(|a, b| a.document == b.document)
-            .map(|hits| (hits, self.chances(hits, &mut judged)))
-            .filter(|(_, chances)| chances.alike || chances.equal)
-            .collect();
-        let own = OnceLock::new();
-        // Only now is anything decoded: the codes alone, then the names of those of which only equal text counts.
-        likely
-            .par_iter()
-            .with_min_len(8)
-            .map_init(
-                || judged.clone(),
-                |judged, (hits, chances)| {
-                    let number = hits[0].document;
-                    let hope = library.codes(number).map_or(Hope::Any, |codes| {
-                        let most = if chances.alike { Hope::Any } else { Hope::EqualText };
-                        let own = Side::by_codes(&self.document.codes);
-                        self.hope(&own, &Side::by_codes(&codes), hits, most, judged)
-                    });
-                    let shares = match hope {
-                        Hope::None => false,
-                        Hope::Any => true,
-                        Hope::EqualText => {
-                            chances.equal
-                                && library.prepared(number).is_none_or(|other| {
-                                    let own = own.get_or_init(|| Side::by_text(self.document));
-                                    let other = Side::by_text(&other.document);
-                                    self.hope(own, &other, hits, Hope::EqualText, judged) != Hope::None
-                                })
-                        }
-                    };
-                    shares.then_some(number)
-                },
-            )
-            .flatten_iter()
-            .collect()
+        let documents: Vec<&[Hit]> = hits.chunk_by(|a, b| a.document == b.document).collect();
+        let own = (Side::by_codes(&self.document.codes), OnceLock::new());
+        let shares = |hits: &&[Hit]| {
+            let number = hits[0].document;
+            let chances = self.chances(hits);
+            let most = match () {
+                _ if chances.alike => Hope::Any,
+                _ if chances.equal => Hope::EqualText,
+                _ => return None,
+            };
+            // Only now is anything decoded: the codes alone, then the names where only equal text counts.
+            let by_codes = |codes: Arc<[Code]>| self.hope(&own.0, &Side::by_codes(&codes), hits, most);
+            let by_text = |other: Arc<Prepared>| {
+                let own = own.1.get_or_init(|| Side::by_text(self.document));
+                self.hope(own, &Side::by_text(&other.document), hits, Hope::EqualText)
+            };
+            // What cannot be read is for who needs it to tell.
+            let hope = match library.codes(number).map_or(Hope::Any, by_codes) {
+                Hope::EqualText if chances.equal => library.prepared(number).map_or(Hope::Any, by_text),
+                Hope::EqualText => Hope::None,
+                hope => hope,
+            };
+            let blots = || hits.iter().map(|hit| self.entries[hit.entry as usize].blot).collect();
+            (hope != Hope::None).then(|| Partner { number, blots: blots() })
+        };
+        documents.par_iter().with_min_len(8).filter_map(shares).collect()
     }
 
     /// What the runs of equal codes (or equal text, if there is text on both sides) around the windows of these entries
     /// can hold.
     /// `most`: more than that there cannot be.
-    fn hope(&self, own: &Side, other: &Side, hits: &[Hit], most: Hope, judged: &mut Judged) -> Hope {
+    fn hope(&self, own: &Side, other: &Side, hits: &[Hit], most: Hope) -> Hope {
         let k = self.blotting.k;
         let (mut tries, mut best) = (0, Hope::None);
         for hit in hits.iter().filter(|hit| other.text.is_none() || !hit.other_text) {
@@ -347,7 +361,7 @@ impl Query<'_> {
                     let run = own.run(position as usize, other, at);
                     // The window itself may have another text.
                     if run.end >= position + k as u32 {
-                        best = best.max(self.judge(run.start, run.end, judged).min(most));
+                        best = best.max(self.judge(run.start, run.end).min(most));
                     }
                     if best == most {
                         return best;
@@ -358,18 +372,24 @@ impl Query<'_> {
         best
     }
 
-    fn judge(&self, start: u32, end: u32, judged: &mut Judged) -> Hope {
+    fn judge(&self, start: u32, end: u32) -> Hope {
         if end.saturating_sub(start) < self.settings.floor() {
             return Hope::None;
         }
-        *judged.entry((start, end)).or_insert_with(|| self.hope_in(start, end))
+        let known = self.judged.lock().ok().and_then(|judged| judged.get(&(start, end)).copied());
+        known.unwrap_or_else(|| {
+            let hope = self.hope_in(start, end);
+            if let Ok(mut judged) = self.judged.lock() {
+                judged.insert((start, end), hope);
+            }
+            hope
+        })
     }
 
     /// What a document that shares these entries can hold.
-    fn chances(&self, hits: &[Hit], judged: &mut Judged) -> Chances {
-        let mut hope = |first: u32, last: u32| {
-            self.judge(self.entries[first as usize].start, self.entries[last as usize].end, judged)
-        };
+    fn chances(&self, hits: &[Hit]) -> Chances {
+        let hope =
+            |first: u32, last: u32| self.judge(self.entries[first as usize].start, self.entries[last as usize].end);
         // Shared entries with nothing but plain ones between them are one chain.
         let beside = |a: &Hit, b: &Hit| self.n_telling[a.entry as usize + 1] == self.n_telling[b.entry as usize];
         let alike = hits.chunk_by(beside).any(|chain| {
@@ -437,6 +457,13 @@ impl Query<'_> {
     }
 }
 
+/// A document that can hold a copy of something.
+pub struct Partner {
+    pub number: u32,
+    /// What it shares.
+    pub blots: Vec<u64>,
+}
+
 /// An entry that a document shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Hit {
@@ -453,9 +480,6 @@ struct Chances {
     /// They may share something of equal text.
     equal: bool,
 }
-
-/// What was found out about ranges of tokens.
-type Judged = HashMap<(u32, u32), Hope>;
 
 /// What a run that two documents share can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

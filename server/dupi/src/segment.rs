@@ -38,7 +38,7 @@ use crate::freshness::Known;
 use crate::posts::{self, Posts};
 use crate::skip::SkipReason;
 use crate::store::Bytes;
-use crate::streams::{self, Decoder, Dictionary, Encoder, Head};
+use crate::streams::{self, Block, Decoder, Dictionary, Encoder, Head};
 
 /// 1: the first.
 pub const VERSION: u32 = 1;
@@ -420,9 +420,10 @@ impl Segment {
     }
 
     /// The block that holds the document of an entry, and its place in it.
-    fn block(&self, ordinal: u32) -> Option<(&[u8], usize)> {
+    fn block(&self, ordinal: u32) -> Option<(Block<'_>, usize)> {
         let Place { block, index } = (*self.places.get(ordinal as usize)?)?;
-        Some((&self.bytes[self.blocks[block as usize].clone()], index as usize))
+        let bytes = &self.bytes[self.blocks[block as usize].clone()];
+        Some((Block { id: Some((self.checksum(), block)), bytes }, index as usize))
     }
 }
 

@@ -117,51 +117,61 @@ impl<'a> Encoder<'a> {
 pub struct Decoder {
     context: DCtx<'static>,
     structure: Vec<u8>,
+    /// The block of which this is the structure: documents that stand side by side are often asked for together.
+    held: Option<BlockId>,
     predictor: Predictor,
+}
+
+/// A segment's checksum and the number of a block in it.
+pub type BlockId = (u64, u32);
+
+/// A block as it is stored, and which one it is if it may be asked for again.
+#[derive(Clone, Copy)]
+pub struct Block<'a> {
+    pub id: Option<BlockId>,
+    pub bytes: &'a [u8],
 }
 
 impl Default for Decoder {
     fn default() -> Decoder {
-        Decoder { context: DCtx::create(), structure: Vec::new(), predictor: Predictor::default() }
+        Decoder { context: DCtx::create(), structure: Vec::new(), held: None, predictor: Predictor::default() }
     }
 }
 
 impl Decoder {
     /// The i-th document of a block; none if the bytes are wrong.
-    pub fn document(&mut self, block: &[u8], i: usize, dictionary: &Dictionary, head: Head) -> Option<Document> {
-        let layout = Layout::read(block)?;
-        self.decompress(&layout, dictionary)?;
+    pub fn document(&mut self, block: Block, i: usize, dictionary: &Dictionary, head: Head) -> Option<Document> {
+        let layout = Layout::read(block.bytes)?;
+        self.decompress(block.id, &layout, dictionary)?;
         let (structure, symbols) = layout.parts().nth(i)?;
         self.read(structure, symbols?, dictionary, head)
     }
 
     /// The codes of the i-th document of a block alone: a tenth of the time.
-    pub fn codes(&mut self, block: &[u8], i: usize, dictionary: &Dictionary) -> Option<Vec<Code>> {
-        let layout = Layout::read(block)?;
-        self.decompress(&layout, dictionary)?;
+    pub fn codes(&mut self, block: Block, i: usize, dictionary: &Dictionary) -> Option<Vec<Code>> {
+        let layout = Layout::read(block.bytes)?;
+        self.decompress(block.id, &layout, dictionary)?;
         let (structure, _) = layout.parts().nth(i)?;
         structure::codes(self.structure.get(structure)?)
     }
 
-    /// All documents of a block, for which there is one head each; none if the bytes are wrong.
-    pub fn documents(&mut self, block: &[u8], dictionary: &Dictionary, heads: Vec<Head>) -> Option<Vec<Document>> {
-        let layout = Layout::read(block)?;
-        if layout.n_documents != heads.len() {
-            return None;
+    fn decompress(&mut self, id: Option<BlockId>, layout: &Layout<'_>, dictionary: &Dictionary) -> Option<()> {
+        if id.is_some() && self.held == id {
+            return Some(());
         }
-        self.decompress(&layout, dictionary)?;
-        let parts = layout.parts().zip(heads);
-        parts.map(|((structure, symbols), head)| self.read(structure, symbols?, dictionary, head)).collect()
-    }
-
-    fn decompress(&mut self, layout: &Layout<'_>, dictionary: &Dictionary) -> Option<()> {
+        self.held = None;
         self.structure.clear();
         // A large document is read once and its memory given back; blocks of the usual size reuse theirs.
         self.structure.shrink_to(4 * BLOCK_BYTES);
         self.structure.try_reserve_exact(layout.n_structure).ok()?;
         let prefix = dictionary.decompression();
         let n = self.context.decompress_using_ddict(&mut self.structure, layout.frame, prefix).ok()?;
-        (n == layout.n_structure).then_some(())
+        if n != layout.n_structure {
+            return None;
+        }
+        // One that is large enough to be given back is not kept until then.
+        self.held = id.filter(|_| n <= 4 * BLOCK_BYTES);
+        Some(())
     }
 
     fn read(
@@ -278,6 +288,10 @@ mod tests {
         out
     }
 
+    fn alone(bytes: &[u8]) -> Block<'_> {
+        Block { id: None, bytes }
+    }
+
     fn reread(dictionary: &Dictionary) -> Dictionary {
         let mut bytes = vec![];
         dictionary.write(&mut bytes);
@@ -304,16 +318,18 @@ mod tests {
         let block = encode(documents, dictionary);
         let mut decoder = Decoder::default();
         for (i, &document) in documents.iter().enumerate() {
-            let read = decoder.document(&block, i, dictionary, head(document));
+            let read = decoder.document(alone(&block), i, dictionary, head(document));
             assert_eq!(read.as_ref(), Some(document));
-            assert_eq!(decoder.codes(&block, i, dictionary).as_deref(), Some(&*document.codes));
+            assert_eq!(decoder.codes(alone(&block), i, dictionary).as_deref(), Some(&*document.codes));
         }
         assert!(
-            documents.is_empty() || decoder.document(&block, documents.len(), dictionary, head(documents[0])).is_none()
+            documents.is_empty()
+                || decoder.document(alone(&block), documents.len(), dictionary, head(documents[0])).is_none()
         );
-        let heads = documents.iter().map(|document| head(document)).collect();
-        let read = decoder.documents(&block, dictionary, heads).expect("what was written");
-        assert!(read.iter().zip(documents).all(|(read, document)| read == *document));
+        let held = Block { id: Some((7, 0)), bytes: &block };
+        for (i, &document) in documents.iter().enumerate() {
+            assert_eq!(decoder.document(held, i, dictionary, head(document)).as_ref(), Some(document));
+        }
     }
 
     fn bodies() -> impl Strategy<Value = Body> {
@@ -385,9 +401,9 @@ mod tests {
             let mut block = encode(&[&document, &document], &dictionary);
             let mut decoder = Decoder::default();
             let at = at.index(block.len());
-            let cut = decoder.document(&block[..at], 1, &dictionary, head(&document));
+            let cut = decoder.document(alone(&block[..at]), 1, &dictionary, head(&document));
             block[at] = byte;
-            let changed = decoder.document(&block, 1, &dictionary, head(&document));
+            let changed = decoder.document(alone(&block), 1, &dictionary, head(&document));
             for read in [cut, changed].into_iter().flatten() {
                 let n = read.codes.len() as u32;
                 read.read_tokens(0, n);
@@ -420,8 +436,8 @@ mod tests {
             let mut wrong = bytes.clone();
             wrong[i] ^= 1 << (i % 8);
             let last = block.len() - 1;
-            decoder.document(&wrong, last, &dictionary, head(documents[last]));
-            decoder.document(&bytes[..i], last, &dictionary, head(documents[last]));
+            decoder.document(alone(&wrong), last, &dictionary, head(documents[last]));
+            decoder.document(alone(&bytes[..i]), last, &dictionary, head(documents[last]));
         }
     }
 
@@ -493,7 +509,7 @@ mod tests {
             for (i, &document) in documents[range.clone()].iter().enumerate() {
                 let head = head(document);
                 let start = Instant::now();
-                let read = decoder.document(block, i, &dictionary, head);
+                let read = decoder.document(alone(block), i, &dictionary, head);
                 times.push(start.elapsed());
                 assert!(read.as_ref() == Some(document), "{}", document.shown);
             }
@@ -503,10 +519,15 @@ mod tests {
         let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
         println!("learnt {learnt:?}, written {written:?}, one document read: mean {mean:?} p50 {p50:?} p99 {p99:?}");
         let start = Instant::now();
-        ranges.par_iter().zip(&blocks).for_each_init(Decoder::default, |decoder, (range, block)| {
-            let heads = documents[range.clone()].iter().map(|document| head(document)).collect();
-            assert!(decoder.documents(block, &dictionary, heads).is_some());
-        });
+        ranges.par_iter().zip(&blocks).zip(0..blocks.len()).for_each_init(
+            Decoder::default,
+            |decoder, ((range, block), n)| {
+                for (i, &document) in documents[range.clone()].iter().enumerate() {
+                    let block = Block { id: Some((0, n as u32)), bytes: block };
+                    assert!(decoder.document(block, i, &dictionary, head(document)).is_some());
+                }
+            },
+        );
         println!("all read in {:?}", start.elapsed());
     }
 }

@@ -71,8 +71,8 @@ def render(machine, settings, measured, commands):
         "Size is all that lies in the folder of the index, in percent of the source bytes that are indexed:"
         " files that are left out, such as generated ones, do not count.",
         f"An edit changes one line of a file that is open in the editor; {settings['edits']:,} files, spread evenly.",
-        "Its time is from the new text to the classes of the file. Nobody has asked for those before the first edit;"
-        " the next edit is of the same file, of which the index may remember what it needed.",
+        "Its time is from the new text to the classes of the file. Before that the file is opened, and its classes are"
+        " asked for: nobody has done so before, so nothing is remembered.",
         "Anonymous memory is the most that the process had then.",
         "In each round the report of the second check is that of the first, byte for byte, and the one after 100 changes"
         " is that of `--no-index`; what is not so is said.",
@@ -81,7 +81,7 @@ def render(machine, settings, measured, commands):
         "",
         *table(
             ["corpus", ">size", ">second ÷ first", ">one file ÷ first", ">100 files ÷ first", ">edit p50", ">edit p99"]
-            + [">next edit p50", ">next edit p99", ">anonymous memory", *(f">peak, `--memory {limit}`" for limit in limits)],
+            + [">open p50", ">open p99", ">anonymous memory", *(f">peak, `--memory {limit}`" for limit in limits)],
             [summary(one, limits) for one in measured],
         ),
     ]
@@ -98,7 +98,7 @@ def summary(one, limits):
     cells = [one.corpus.title]
     cells.append(percent(told[0]["index"]["bytes"], told[0]["index"]["sourceBytes"]) if told else "–")
     cells += [ratio(row, steps.first, median_seconds) for row in (steps.second, steps.one, steps.hundred)]
-    for column in ("total", "next"):
+    for column in ("total", "open"):
         cells += [f"{milliseconds(told, column, at):.2f} ms" if told else "–" for at in ("p50", "p99")]
     cells.append(f"{anonymous(told, 'anonymousPeak') / MIB:,.0f} MiB" if told else "–")
     cells += [kept_below(steps.built[limit], limit) for limit in limits]
@@ -150,10 +150,10 @@ def sizes(index):
 
 def edits(told):
     columns = dict(
-        total="first edit of a file",
+        total="edit of a file",
         setBuffer="… reading the new text",
         clonesOf="… finding its classes",
-        next="next edit of that file",
+        open="opening a file",
     )
     lines = [""]
     lines += table(

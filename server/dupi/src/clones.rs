@@ -300,10 +300,12 @@ impl Query<'_> {
         let hits_of = |same: &&[u32]| {
             let mut hits = Vec::new();
             library.holders(self.entries[same[0] as usize].blot, |holder| {
-                hits.extend(same.iter().map(|&entry| Hit {
-                    document: holder.number,
-                    entry,
-                    other_text: holder.text > 0 && self.entries[entry as usize].texts & 1 << holder.text == 0,
+                hits.extend(same.iter().filter_map(|&i| {
+                    let entry = &self.entries[i as usize];
+                    let other_text = holder.text > 0 && entry.texts & 1 << holder.text == 0;
+                    // The blot of a plain window is its text: with another one it is another blot.
+                    let is_same = !(entry.plain && other_text);
+                    is_same.then_some(Hit { document: holder.number, entry: i, other_text })
                 }));
             });
             hits

@@ -59,6 +59,10 @@ fn refresh(place: &Place, workspace: &Workspace) -> Result<ExitCode> {
         with_threads(&workspace.settings, &workspace.root, || {
             let mut index = place.open(workspace)?;
             let changes = index.refresh(progress)?;
+            // What went is still at hand now; a later check would have to begin anew.
+            if changes.any() && index.has_answer(&workspace.settings) {
+                index.report(&workspace.settings)?;
+            }
             place.tidy(&mut index);
             anyhow::Ok((index, changes))
         })

@@ -109,6 +109,16 @@ impl Changes {
 /// Where a current entry is: the part's place in the list, and the ordinal.
 type At = (u32, u32);
 
+fn answer_name(key: u64) -> String {
+    format!("{key:016x}{ANSWER}")
+}
+
+/// An answer, and what it was found in: what went since then is only there.
+struct Answered {
+    answer: Answer,
+    snapshot: Arc<Snapshot>,
+}
+
 pub struct Index {
     store: Arc<dyn Store>,
     workspace: Workspace,
@@ -125,7 +135,9 @@ pub struct Index {
     buffers: BTreeMap<String, Arc<Buffer>>,
     /// What the last walk left out.
     left_out: Vec<Skip>,
-    answers: HashMap<u64, Answer>,
+    answers: HashMap<u64, Answered>,
+    /// What was on disk when it was opened, until the first answer: what is kept there may be of that state.
+    opened: Option<Arc<Snapshot>>,
     /// Which of them are on disk as they are here.
     kept_answers: HashSet<u64>,
     cache: Arc<Cache>,
@@ -168,6 +180,7 @@ impl Index {
             buffers: BTreeMap::new(),
             left_out: Vec::new(),
             answers: HashMap::new(),
+            opened: None,
             kept_answers: HashSet::new(),
             snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[], Arc::clone(&cache))),
             cache,
@@ -274,6 +287,7 @@ impl Index {
         }
         self.find_current();
         self.renew_snapshot();
+        self.opened = Some(self.snapshot());
     }
 
     fn open_segment(&self, entry: &SegmentEntry) -> Result<Part, Missing> {
@@ -561,19 +575,21 @@ impl Index {
     pub fn report(&mut self, settings: &Settings) -> Result<Report, Error> {
         let (files, members) = self.snapshot.documents(&self.workspace.root);
         let key = crate::answer::fingerprint(settings);
-        let name = format!("{key:016x}{ANSWER}");
+        let name = answer_name(key);
         if !self.answers.contains_key(&key)
             && let Some(answer) = self.store.read(&name, MAX_ANSWER).ok().and_then(|bytes| Answer::read(&bytes))
         {
-            self.answers.insert(key, answer);
+            let snapshot = self.opened.clone().unwrap_or_else(|| self.snapshot());
+            self.answers.insert(key, Answered { answer, snapshot });
             self.kept_answers.insert(key);
         }
         let before = self.answers.get(&key);
+        let known = before.map(|before| (&before.answer, &*before.snapshot));
         let answer = self
             .snapshot
-            .answer(&members, before, settings)
+            .answer(&members, known, settings)
             .ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
-        if before != Some(&answer) {
+        if before.is_none_or(|before| before.answer != answer) {
             self.kept_answers.remove(&key);
         }
         let classes = snapshot::shown(&answer, settings);
@@ -585,11 +601,18 @@ impl Index {
                 Err(error) => self.trouble("what was found is not kept", &error),
             }
         }
-        self.answers.insert(key, answer);
+        self.answers.insert(key, Answered { answer, snapshot: self.snapshot() });
+        self.opened = None;
         let mut skipped = self.left_out.clone();
         skipped.extend(self.snapshot.skipped());
         skipped.sort();
         Ok(Report { root: self.workspace.root.clone(), files, skipped, classes })
+    }
+
+    /// Was the same asked for before, so that an answer can be brought up to date?
+    pub fn has_answer(&self, settings: &Settings) -> bool {
+        let key = crate::answer::fingerprint(settings);
+        self.answers.contains_key(&key) || self.store.len(&answer_name(key)).is_ok()
     }
 
     /// Removes the answers of other settings, if they are too many.
@@ -681,5 +704,42 @@ mod tests {
         }
         assert!(index.stats().segments < 12, "merged");
         assert_eq!(index.troubles(), Vec::<String>::new());
+    }
+
+    /// What went was in a segment of its own, which went with it, and in a buffer, which is nowhere else.
+    #[test]
+    fn an_answer_is_brought_up_to_date_however_often_a_file_changes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        let workspace = workspace(&root);
+        let settings = &workspace.settings;
+        let text_of = |seed: u8| {
+            let statements: Vec<(u8, u8, u8)> = (0..40u8).map(|i| (i.wrapping_mul(7) ^ seed, i % 3, i % 2)).collect();
+            program(&statements)
+        };
+        (0..40).for_each(|i| fs::write(root.join(format!("{i}.go")), text_of(i % 3)).expect("a file"));
+        let mut index = Index::open(Arc::new(Memory::default()), workspace.clone(), MEMORY);
+        let check = |index: &mut Index| {
+            let (_, members) = index.snapshot.documents(&root);
+            if let Some(Answered { answer, snapshot }) = index.answers.values().next() {
+                assert!(index.snapshot.updated(&members, answer, snapshot, settings).is_some());
+            }
+            text(&index.report(settings).expect("an answer"))
+        };
+        index.refresh(&|_| {}).expect("a folder");
+        check(&mut index);
+        let path = root.join("7.go");
+        for seed in 10..14 {
+            fs::write(&path, text_of(seed)).expect("a file");
+            assert!(index.refresh(&|_| {}).expect("a folder").any());
+            index.merge();
+            assert_eq!(check(&mut index), fresh(&workspace));
+        }
+        for seed in 20..24 {
+            index.set_buffer(&path, text_of(seed).as_bytes());
+            check(&mut index);
+        }
+        index.drop_buffer(&path);
+        assert_eq!(check(&mut index), fresh(&workspace));
     }
 }

@@ -1,6 +1,7 @@
 //! What a reader sees: the current documents of all segments, and open buffers over them. Never changes.
 
-use std::collections::HashSet;
+use std::cell::LazyCell;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use dupi_grammars::token::Code;
@@ -257,14 +258,14 @@ impl Snapshot {
         all.into_iter().unzip()
     }
 
-    /// A document that is in a segment though it is no longer current.
-    pub(crate) fn gone(&self, identity: u64) -> Option<Arc<Document>> {
-        self.parts.iter().find_map(|part| {
-            let ordinal = part.deleted.ordinals().into_iter().find(|&ordinal| {
-                part.segment.entries.get(ordinal as usize).is_some_and(|entry| entry.identity() == identity)
-            })?;
-            part.segment.document(ordinal)
-        })
+    /// The documents here, current or not, by identity.
+    fn by_identity(&self) -> HashMap<u64, u32> {
+        let entries = |(part, &base): (&'_ Part, &u32)| {
+            let documents = (base..).zip(&part.segment.entries).filter(|(_, entry)| entry.is_document());
+            documents.map(|(number, entry)| (entry.identity(), number)).collect::<Vec<_>>()
+        };
+        let stored = self.parts.iter().zip(&self.bases).flat_map(entries);
+        stored.chain(self.buffers().map(|(number, buffer, _)| (buffer.identity, number))).collect()
     }
 
     /// The document with this path, and its number.
@@ -288,10 +289,27 @@ impl Snapshot {
         rayon::scope(|_| clones_of(&document, &others, settings))
     }
 
-    /// The raw classes of the whole workspace: from what they were before, if that is possible.
-    pub(crate) fn answer(&self, members: &[Member], before: Option<&Answer>, settings: &Settings) -> Option<Answer> {
-        let updated = before.and_then(|before| before.update(members, self, |identity| self.gone(identity), settings));
+    /// The raw classes of the whole workspace: from what they were before in another snapshot, if that is possible.
+    pub(crate) fn answer(
+        &self,
+        members: &[Member],
+        before: Option<(&Answer, &Snapshot)>,
+        settings: &Settings,
+    ) -> Option<Answer> {
+        let updated = before.and_then(|(answer, snapshot)| self.updated(members, answer, snapshot, settings));
         updated.or_else(|| Answer::find(members, self, settings))
+    }
+
+    pub(crate) fn updated(
+        &self,
+        members: &[Member],
+        before: &Answer,
+        snapshot: &Snapshot,
+        settings: &Settings,
+    ) -> Option<Answer> {
+        let numbers = LazyCell::new(|| snapshot.by_identity());
+        let gone = |identity| numbers.get(&identity).and_then(|&number| snapshot.document(number));
+        before.update(members, self, gone, settings)
     }
 
     /// Are the files behind it still what they were when they were opened?

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use dupi::index::{Index, MIN_MEMORY, Workspace};
 use dupi::manifest::{Manifest, NAME, ReadManifest};
+use dupi::quarantine::{NOTES, STRIKES};
 use dupi::segment::Segment;
 use dupi::store::{Folder, Store};
 use dupi::{Class, Report, Settings};
@@ -129,7 +130,7 @@ pub fn orphans(folder: &Path) -> Vec<String> {
         _ => BTreeSet::new(),
     };
     let known = |name: &String| {
-        listed.contains(name) || name == NAME || name == "lock" || name == "used" || name.ends_with(".ans")
+        listed.contains(name) || [NAME, NOTES, STRIKES, "lock", "used"].contains(&&**name) || name.ends_with(".ans")
     };
     store.names().expect("readable").into_iter().filter(|name| !known(name)).collect()
 }

@@ -25,10 +25,11 @@ use crate::document::{Document, Scratch};
 use crate::files::{self, Source};
 use crate::freshness::{self, Known, Plan, Reading};
 use crate::manifest::{Manifest, ReadManifest, SegmentEntry};
+use crate::quarantine::Quarantine;
 use crate::search::{Progress, Report};
 use crate::segment::{self, Fresh, Segment, Unusable, checksum};
 use crate::settings::Settings;
-use crate::skip::Skip;
+use crate::skip::{Skip, SkipReason};
 use crate::snapshot::{self, Buffer, Cache, Part, Snapshot};
 use crate::store::{Bytes, Lock, Store};
 use crate::{Error, clones};
@@ -123,6 +124,7 @@ pub struct Index {
     parts: Vec<Part>,
     by_path: BTreeMap<String, At>,
     buffers: BTreeMap<String, Arc<Buffer>>,
+    quarantine: Quarantine,
     /// What the last walk left out.
     left_out: Vec<Skip>,
     answers: HashMap<u64, Answer>,
@@ -166,6 +168,7 @@ impl Index {
             parts: Vec::new(),
             by_path: BTreeMap::new(),
             buffers: BTreeMap::new(),
+            quarantine: Quarantine::default(),
             left_out: Vec::new(),
             answers: HashMap::new(),
             kept_answers: HashSet::new(),
@@ -215,6 +218,8 @@ impl Index {
             self.kept_answers.clear();
         }
         if self.lock.is_none() && !self.newer {
+            // What was noted under a lock before may be in another folder.
+            self.quarantine.stop();
             match self.store.lock() {
                 Ok(lock) => self.lock = lock,
                 Err(error) => self.trouble(IN_MEMORY, &error),
@@ -272,8 +277,17 @@ impl Index {
             }
             break;
         }
+        self.quarantine = Quarantine::look(&*self.store);
+        self.take_notes();
         self.find_current();
         self.renew_snapshot();
+    }
+
+    /// Not as soon as there is a lock: what is in the folder may be of a newer format, and must be left alone then.
+    fn take_notes(&mut self) {
+        if self.is_writer() && !self.quarantine.is_noting() {
+            self.quarantine = Quarantine::open(&*self.store);
+        }
     }
 
     fn open_segment(&self, entry: &SegmentEntry) -> Result<Part, Missing> {
@@ -323,6 +337,7 @@ impl Index {
     fn catch_up(&mut self) -> bool {
         let was_writer = self.is_writer();
         self.try_lock();
+        self.take_notes();
         let whole = self.snapshot.is_whole();
         if was_writer && self.is_writer() && whole {
             return false;
@@ -468,6 +483,7 @@ impl Index {
             self.committed = false;
         }
         self.commit();
+        self.quarantine.keep(&*self.store);
         changes
     }
 
@@ -531,13 +547,15 @@ impl Index {
         manifest.collect(&*self.store, &[])
     }
 
-    /// What an editor has open, whatever the disk says. Nothing is written.
+    /// What an editor has open, whatever the disk says. Nothing is written, but for a note while it is tokenized.
     pub fn set_buffer(&mut self, path: &Path, text: &[u8]) {
         let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
         let source = Source::new(path.to_owned(), shown.clone());
         let settings = &self.workspace.settings;
-        let document = Document::parse(&source, text, settings, &mut Scratch::default());
-        let buffer = Buffer::new(shown.clone(), freshness::content(text), document, &Blotting::of(settings));
+        let content = freshness::content(text);
+        let tokenize = || Document::parse(&source, text, settings, &mut Scratch::default());
+        let document = self.quarantine.guard(content, tokenize).unwrap_or(Err(SkipReason::Quarantined));
+        let buffer = Buffer::new(shown.clone(), content, document, &Blotting::of(settings));
         self.buffers.insert(shown, Arc::new(buffer));
         self.renew_snapshot();
     }

@@ -60,7 +60,8 @@ impl Index {
                 }
             }
         }
-        let document = Document::parse(source, &bytes, settings, scratch);
+        let tokenize = || Document::parse(source, &bytes, settings, scratch);
+        let document = self.quarantine.guard(content, tokenize).unwrap_or(Err(SkipReason::Quarantined));
         self.remember(source, stamp, content, started, document)
     }
 

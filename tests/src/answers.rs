@@ -90,8 +90,9 @@ pub fn touching(report: &Report, shown: &str) -> Vec<String> {
 }
 
 /// The same as the index tells it.
-pub fn clones(index: &Index, path: &Path) -> Option<Vec<String>> {
-    let clones = index.clones_of(path, &index.workspace().settings)?;
+pub fn clones(index: &mut Index, path: &Path) -> Option<Vec<String>> {
+    let settings = index.workspace().settings.clone();
+    let clones = index.clones_of(path, &settings)?;
     let name = |document: u32| clones.documents[document as usize].shown.clone();
     Some(clones.classes.iter().map(|class| named(class, name)).collect())
 }

@@ -578,15 +578,22 @@ fn fault_08_a_mapped_segment_that_is_unlinked_goes_on_answering() {
     assert_eq!(committed(&scene.index_folder(), scene.root()), Some(on_disk(&scene)), "written again");
 }
 
-/// In a process of its own: touching a page behind the end of a file kills. That can only be narrowed to the time
-/// between a cut and the next refresh.
+/// In processes of their own: touching a page behind the end of a file kills, and the rest of a page reads as zeroes.
+/// What remains is a cut while something is asked.
 #[cfg(unix)]
 #[test]
-fn fault_08_a_mapped_segment_that_is_cut_is_noticed_by_the_next_refresh() {
-    let scene = Scene::new(6);
-    let output = scene.victim("cut").output().expect("it runs");
-    assert!(succeeded(&output), "{:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
-    assert_right(&mut scene.open_and_refresh(), "afterwards");
+fn fault_08_whatever_is_asked_after_a_mapped_segment_was_cut_is_answered_right() {
+    let scene = Scene::new(9);
+    let all_but_a_byte = u64::MAX;
+    for ask in ["refresh", "report", "clones", "snapshot", "merge", "verify", "stats", "buffer", "touched"] {
+        for length in [0, 5, all_but_a_byte] {
+            fs::remove_dir_all(scene.index_folder()).ok();
+            let output = scene.victim("cut").args([&length.to_string(), ask]).output().expect("it runs");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(succeeded(&output), "{ask} after a cut to {length}: {:?} {stderr}", output.status);
+            assert_right(&mut scene.open_and_refresh(), ask);
+        }
+    }
 }
 
 impl Scene {

@@ -11,7 +11,7 @@ mod verify;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -348,6 +348,10 @@ impl Index {
         };
         // What is in memory only is a difference to the generation that it was made for.
         let own = self.parts.iter().any(|part| part.name.is_none());
+        if !whole {
+            // What was read since the cut may be wrong, and a segment that is made anew may have the same checksum.
+            self.cache = Cache::new();
+        }
         let behind =
             !whole || (on_disk > 0 && (on_disk != self.generation || (own && !was_writer && self.is_writer())));
         if behind {
@@ -531,6 +535,9 @@ impl Index {
         let names = self.store.names()?;
         for i in 0..self.parts.len() {
             if self.parts[i].name.as_ref().is_none_or(|name| !names.contains(name)) {
+                if !self.parts[i].segment.is_whole() {
+                    return Err(std::io::Error::new(ErrorKind::InvalidData, "a segment was cut and removed"));
+                }
                 let bytes = self.parts[i].segment.bytes();
                 let name = format!("{:x}-{:016x}.seg", self.generation + 1, checksum(bytes));
                 self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(bytes))?;
@@ -569,14 +576,30 @@ impl Index {
     }
 
     /// The classes that the file has a copy of, worst first. None, if it is no document.
-    pub fn clones_of(&self, path: &Path, settings: &Settings) -> Option<clones::Clones> {
+    pub fn clones_of(&mut self, path: &Path, settings: &Settings) -> Option<clones::Clones> {
         let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
+        let clones = self.snapshot.clones_of(&shown, settings);
+        if clones.is_some() || self.snapshot.is_whole() {
+            return clones;
+        }
+        self.refresh(&|_| {}).ok()?;
         self.snapshot.clones_of(&shown, settings)
     }
 
-    /// All classes of the workspace, as of now: without reading any source. `settings` may judge otherwise than those of
-    /// the workspace do, but must not need other documents.
+    /// All classes of the workspace, as of now: without reading any source, unless a third party has cut what was kept
+    /// of it. `settings` may judge otherwise than those of the workspace do, but must not need other documents.
     pub fn report(&mut self, settings: &Settings) -> Result<Report, Error> {
+        if let Some(report) = self.try_report(settings) {
+            return Ok(report);
+        }
+        if !self.snapshot.is_whole() {
+            self.refresh(&|_| {})?;
+        }
+        self.try_report(settings).ok_or_else(|| Error::Index { path: self.workspace.root.clone() })
+    }
+
+    /// None, if the index cannot be read.
+    fn try_report(&mut self, settings: &Settings) -> Option<Report> {
         let (files, members) = self.snapshot.documents(&self.workspace.root);
         let key = crate::answer::fingerprint(settings);
         let name = format!("{key:016x}{ANSWER}");
@@ -587,10 +610,7 @@ impl Index {
             self.kept_answers.insert(key);
         }
         let before = self.answers.get(&key);
-        let answer = self
-            .snapshot
-            .answer(&members, before, settings)
-            .ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
+        let answer = self.snapshot.answer(&members, before, settings)?;
         if before != Some(&answer) {
             self.kept_answers.remove(&key);
         }
@@ -607,7 +627,7 @@ impl Index {
         let mut skipped = self.left_out.clone();
         skipped.extend(self.snapshot.skipped());
         skipped.sort();
-        Ok(Report { root: self.workspace.root.clone(), files, skipped, classes })
+        Some(Report { root: self.workspace.root.clone(), files, skipped, classes })
     }
 
     /// Removes the answers of other settings, if they are too many.

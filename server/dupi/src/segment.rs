@@ -272,6 +272,7 @@ pub struct Segment {
     blocks: Vec<Range<usize>>,
     dictionary: Dictionary,
     posts: Range<usize>,
+    checksum: u64,
     pub sizes: Sizes,
 }
 
@@ -323,6 +324,7 @@ impl Segment {
         if !framed || end[8..12] != VERSION.to_le_bytes() || end[12..] != *MAGIC {
             return None;
         }
+        let checksum = u64::from_le_bytes(end[..8].try_into().ok()?);
         let mut footer = Reader::new(&content[body_end..]);
         let mut end = || footer.u64().and_then(|end| usize::try_from(end).ok());
         let (blocks_end, dictionary_end, posts_end, table_end) = (end()?, end()?, end()?, end()?);
@@ -361,7 +363,7 @@ impl Segment {
         }
         let places = of_entries;
         let posts = dictionary_end..posts_end;
-        Some(Segment { bytes, root: root.to_owned(), entries, places, blocks, dictionary, posts, sizes })
+        Some(Segment { bytes, root: root.to_owned(), entries, places, blocks, dictionary, posts, checksum, sizes })
     }
 
     /// The entry with this path.
@@ -369,15 +371,15 @@ impl Segment {
         self.entries.binary_search_by(|entry| entry.shown.as_str().cmp(shown)).ok().map(|at| at as u32)
     }
 
-    /// Are the mapped bytes still all there?
+    /// Are the mapped bytes still all there? If not, reading a document, codes or posts may end the process or give
+    /// wrong ones; entries, length and checksum are in memory.
     pub fn is_whole(&self) -> bool {
         self.bytes.is_whole()
     }
 
     /// The checksum that its footer holds.
     pub fn checksum(&self) -> u64 {
-        let at = self.bytes.len() - 20;
-        self.bytes[at..at + 8].try_into().map(u64::from_le_bytes).unwrap_or_default()
+        self.checksum
     }
 
     pub fn bytes(&self) -> &[u8] {

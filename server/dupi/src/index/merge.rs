@@ -107,8 +107,12 @@ impl Index {
 }
 
 impl Merge {
-    /// Writes the merged segment to memory. None, if that fails.
+    /// Writes the merged segment to memory. None, if that fails, or if a third party has cut what it reads.
     pub fn run(self) -> Option<Merged> {
+        let is_whole = || self.parts.iter().all(|part| part.segment.is_whole());
+        if !is_whole() {
+            return None;
+        }
         let write = || {
             let files: Vec<Fresh> = self
                 .parts
@@ -122,6 +126,9 @@ impl Merge {
             segment::write(files, &self.blotting)
         };
         let bytes = catch_unwind(AssertUnwindSafe(write)).ok()??;
+        if !is_whole() {
+            return None;
+        }
         let _ = &self.root;
         Some(Merged { parts: self.parts, bytes })
     }

@@ -54,7 +54,8 @@ impl Index {
             let entry = &segment.entries[ordinal as usize];
             if entry.known.content == content && entry.known.size == stamp.size {
                 let known = Known::new(stamp, content, started);
-                let document = segment.document(ordinal);
+                // Not if it was cut since the refresh began: then the file is parsed again.
+                let document = if segment.is_whole() { segment.document(ordinal) } else { None };
                 if document.is_some() || !entry.is_document() {
                     return Read::Same(Fresh { entry: Entry { known, ..entry.clone() }, document });
                 }

@@ -53,7 +53,8 @@ impl Index {
         let mut stats = Stats { segments: self.parts.len(), generation: self.generation, ..Stats::default() };
         for part in &self.parts {
             stats.deleted += part.segment.entries.len() - part.n_current();
-            stats.posts += part.segment.posts().map_or(0, |posts| posts.len());
+            let posts = if part.segment.is_whole() { part.segment.posts() } else { None };
+            stats.posts += posts.map_or(0, |posts| posts.len());
             let Sizes { streams, dictionary, posts, table } = part.segment.sizes;
             stats.sizes.streams += streams;
             stats.sizes.dictionary += dictionary;
@@ -87,6 +88,10 @@ impl Index {
         let mut verified = Verified::default();
         for part in &self.parts {
             let name = part.name.as_deref().unwrap_or("a segment in memory");
+            if !part.segment.is_whole() {
+                verified.problems.push(format!("{name} was cut"));
+                continue;
+            }
             let ordinals: Vec<u32> =
                 (0..).zip(&part.segment.entries).filter(|(_, entry)| entry.is_document()).map(|(i, _)| i).collect();
             verified.documents += ordinals.len();

@@ -11,7 +11,7 @@ mod verify;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Display;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,10 +24,10 @@ use crate::class::Zone;
 use crate::document::{Document, Scratch};
 use crate::files::{self, Source};
 use crate::freshness::{self, Known, Plan, Reading};
-use crate::manifest::{Manifest, ReadManifest, SegmentEntry};
+use crate::manifest::{Manifest, ReadManifest, SEGMENT, SegmentEntry};
 use crate::quarantine::Quarantine;
 use crate::search::{Progress, Report};
-use crate::segment::{self, Fresh, Segment, Unusable, checksum};
+use crate::segment::{self, Entry, Fresh, Segment, Unusable};
 use crate::settings::Settings;
 use crate::skip::{Skip, SkipReason};
 use crate::snapshot::{self, Buffer, Cache, Part, Snapshot};
@@ -385,11 +385,7 @@ impl Index {
         let Workspace { root, paths, settings } = &self.workspace;
         let mut found = files::find_within(root, paths, within.to_vec(), settings)?;
         self.leave_out_itself(&mut found.sources);
-        let below: Vec<String> = within
-            .iter()
-            .map(|path| files::show(path.strip_prefix(root).unwrap_or(path)))
-            .flat_map(|shown| self.known_within(&shown))
-            .collect();
+        let below: Vec<String> = within.iter().flat_map(|path| self.known_within(&self.shown(path))).collect();
         let plan = freshness::plan(&found.sources, |shown| self.known(shown), below.iter().map(String::as_str));
         self.left_out.retain(|skip| !within.iter().any(|path| root.join(&skip.path).starts_with(path)));
         self.left_out.extend(found.skipped);
@@ -407,9 +403,20 @@ impl Index {
         }
     }
 
-    fn known(&self, shown: &str) -> Option<Known> {
+    /// A path of the workspace as it is shown, and as entries are told by.
+    fn shown(&self, path: &Path) -> String {
+        files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path))
+    }
+
+    /// What is current of a path: the part that holds it, its ordinal there, and the entry.
+    fn current(&self, shown: &str) -> Option<(&Part, u32, &Entry)> {
         let &(part, ordinal) = self.by_path.get(shown)?;
-        Some(self.parts[part as usize].segment.entries[ordinal as usize].known)
+        let part = &self.parts[part as usize];
+        Some((part, ordinal, &part.segment.entries[ordinal as usize]))
+    }
+
+    fn known(&self, shown: &str) -> Option<Known> {
+        self.current(shown).map(|(_, _, entry)| entry.known)
     }
 
     /// The paths that are known at or below one.
@@ -505,15 +512,22 @@ impl Index {
     /// Writes the bytes of a segment, and gives them back as they are to be read.
     fn keep(&mut self, bytes: Vec<u8>) -> (Option<String>, Bytes) {
         if self.is_writer() {
-            let name = format!("{:x}-{:016x}.seg", self.generation + 1, checksum(&bytes));
-            let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&bytes));
-            match written.and_then(|()| self.store.open(&name)) {
-                Ok(mapped) if mapped[..].len() == bytes.len() => return (Some(name), mapped),
-                Ok(_) => self.trouble(IN_MEMORY, &format_args!("{name} is not what was written")),
+            let written = self.write_segment(&bytes);
+            match written.and_then(|name| Ok((self.store.open(&name)?, name))) {
+                Ok((mapped, name)) if mapped[..].len() == bytes.len() => return (Some(name), mapped),
+                Ok((_, name)) => self.trouble(IN_MEMORY, &format_args!("{name} is not what was written")),
                 Err(error) => self.trouble(IN_MEMORY, &error),
             }
         }
         (None, Bytes::from(bytes))
+    }
+
+    /// Writes the bytes of a segment under a name of its own.
+    fn write_segment(&self, bytes: &[u8]) -> io::Result<String> {
+        let checksum = segment::checksum_of(bytes).ok_or(ErrorKind::InvalidData)?;
+        let name = format!("{:x}-{checksum:016x}{SEGMENT}", self.generation + 1);
+        self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(bytes))?;
+        Ok(name)
     }
 
     /// Makes what is current here current on disk, if this process may; then others and later ones see it.
@@ -530,18 +544,15 @@ impl Index {
         self.renew_snapshot();
     }
 
-    fn try_commit(&mut self) -> std::io::Result<()> {
+    fn try_commit(&mut self) -> io::Result<()> {
         // Somebody may have removed files, or the folder with all of them: what is open is written again.
         let names = self.store.names()?;
         for i in 0..self.parts.len() {
             if self.parts[i].name.as_ref().is_none_or(|name| !names.contains(name)) {
                 if !self.parts[i].segment.is_whole() {
-                    return Err(std::io::Error::new(ErrorKind::InvalidData, "a segment was cut and removed"));
+                    return Err(io::Error::new(ErrorKind::InvalidData, "a segment was cut and removed"));
                 }
-                let bytes = self.parts[i].segment.bytes();
-                let name = format!("{:x}-{:016x}.seg", self.generation + 1, checksum(bytes));
-                self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(bytes))?;
-                self.parts[i].name = Some(name);
+                self.parts[i].name = Some(self.write_segment(self.parts[i].segment.bytes())?);
             }
         }
         self.parts.retain(|part| part.n_current() > 0);
@@ -556,7 +567,7 @@ impl Index {
 
     /// What an editor has open, whatever the disk says. Nothing is written, but for a note while it is tokenized.
     pub fn set_buffer(&mut self, path: &Path, text: &[u8]) {
-        let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
+        let shown = self.shown(path);
         let source = Source::new(path.to_owned(), shown.clone());
         let settings = &self.workspace.settings;
         let content = freshness::content(text);
@@ -569,15 +580,14 @@ impl Index {
 
     /// The disk counts again.
     pub fn drop_buffer(&mut self, path: &Path) {
-        let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
-        if self.buffers.remove(&shown).is_some() {
+        if self.buffers.remove(&self.shown(path)).is_some() {
             self.renew_snapshot();
         }
     }
 
     /// The classes that the file has a copy of, worst first. None, if it is no document.
     pub fn clones_of(&mut self, path: &Path, settings: &Settings) -> Option<clones::Clones> {
-        let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
+        let shown = self.shown(path);
         let clones = self.snapshot.clones_of(&shown, settings);
         if clones.is_some() || self.snapshot.is_whole() {
             return clones;
@@ -630,12 +640,19 @@ impl Index {
         Some(Report { root: self.workspace.root.clone(), files, skipped, classes })
     }
 
+    /// The names of the answers on disk.
+    fn answers_on_disk(&self) -> io::Result<Vec<String>> {
+        let mut names = self.store.names()?;
+        names.retain(|name| name.ends_with(ANSWER));
+        Ok(names)
+    }
+
     /// Removes the answers of other settings, if they are too many.
-    fn drop_answers(&self, keep: &str) -> std::io::Result<()> {
-        let names = self.store.names()?;
-        let others: Vec<&String> = names.iter().filter(|name| name.ends_with(ANSWER) && *name != keep).collect();
+    fn drop_answers(&self, keep: &str) -> io::Result<()> {
+        let mut others = self.answers_on_disk()?;
+        others.retain(|name| name != keep);
         let excess = others.len().saturating_sub(MAX_ANSWERS - 1);
-        others.into_iter().take(excess).try_for_each(|name| self.store.remove(name))
+        others.iter().take(excess).try_for_each(|name| self.store.remove(name))
     }
 }
 

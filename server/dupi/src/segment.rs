@@ -311,7 +311,7 @@ impl Segment {
             return Err(Unusable::Newer);
         }
         let content = bytes.len().checked_sub(FOOTER).and_then(|end| bytes.split_at_checked(end + 4 * 8));
-        if content.is_none_or(|(content, end)| end[..8] != checksum(content).to_le_bytes()) {
+        if content.is_none_or(|(content, end)| end[..8] != xxh3_64(content).to_le_bytes()) {
             return Err(Unusable::Damaged);
         }
         Segment::read(bytes, root).ok_or(Unusable::Damaged)
@@ -324,7 +324,7 @@ impl Segment {
         if !framed || end[8..12] != VERSION.to_le_bytes() || end[12..] != *MAGIC {
             return None;
         }
-        let checksum = u64::from_le_bytes(end[..8].try_into().ok()?);
+        let checksum = checksum_of(&bytes)?;
         let mut footer = Reader::new(&content[body_end..]);
         let mut end = || footer.u64().and_then(|end| usize::try_from(end).ok());
         let (blocks_end, dictionary_end, posts_end, table_end) = (end()?, end()?, end()?, end()?);
@@ -432,9 +432,10 @@ thread_local! {
     static DECODER: RefCell<Decoder> = RefCell::new(Decoder::default());
 }
 
-/// The checksum of a segment's content.
-pub fn checksum(content: &[u8]) -> u64 {
-    xxh3_64(content)
+/// The checksum that the footer of a segment holds.
+pub fn checksum_of(bytes: &[u8]) -> Option<u64> {
+    let at = bytes.len().checked_sub(FOOTER)? + 4 * 8;
+    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
 }
 
 fn read_entries(table: &mut Reader<'_>) -> Option<Vec<Entry>> {

@@ -1,6 +1,7 @@
 //! What a reader sees: the current documents of all segments, and open buffers over them. Never changes.
 
-use std::collections::HashSet;
+use std::cell::LazyCell;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use dupi_grammars::token::Code;
@@ -257,14 +258,17 @@ impl Snapshot {
         all.into_iter().unzip()
     }
 
-    /// A document that is in a segment though it is no longer current.
-    pub(crate) fn gone(&self, identity: u64) -> Option<Arc<Document>> {
-        self.parts.iter().find_map(|part| {
-            let ordinal = part.deleted.ordinals().into_iter().find(|&ordinal| {
-                part.segment.entries.get(ordinal as usize).is_some_and(|entry| entry.identity() == identity)
-            })?;
-            part.segment.document(ordinal)
-        })
+    /// By its identity, where each document is that a segment holds though it is no longer current.
+    fn gone(&self) -> HashMap<u64, (&Segment, u32)> {
+        let mut gone = HashMap::new();
+        for Part { segment, deleted, .. } in &self.parts {
+            for ordinal in deleted.ordinals() {
+                if let Some(entry) = segment.entries.get(ordinal as usize) {
+                    gone.insert(entry.identity(), (&**segment, ordinal));
+                }
+            }
+        }
+        gone
     }
 
     /// The document with this path, and its number.
@@ -293,8 +297,10 @@ impl Snapshot {
     /// The raw classes of the whole workspace: from what they were before, if that is possible.
     pub(crate) fn answer(&self, members: &[Member], before: Option<&Answer>, settings: &Settings) -> Option<Answer> {
         self.while_whole(|| {
-            let updated =
-                before.and_then(|before| before.update(members, self, |identity| self.gone(identity), settings));
+            // All at once, and only if one is asked for: there may be as many as there are documents.
+            let gone = LazyCell::new(|| self.gone());
+            let find = |identity| gone.get(&identity).and_then(|(segment, ordinal)| segment.document(*ordinal));
+            let updated = before.and_then(|before| before.update(members, self, find, settings));
             updated.or_else(|| Answer::find(members, self, settings))
         })
     }

@@ -73,14 +73,9 @@ impl Index {
                 }
             }
         }
-        stats.answers = self.answers_on_disk().iter().filter_map(|name| self.store.len(name).ok()).sum();
+        let answers = self.answers_on_disk().unwrap_or_default();
+        stats.answers = answers.iter().filter_map(|name| self.store.len(name).ok()).sum();
         stats
-    }
-
-    fn answers_on_disk(&self) -> Vec<String> {
-        let mut names = self.store.names().unwrap_or_default();
-        names.retain(|name| name.ends_with(super::ANSWER));
-        names
     }
 
     /// Reads everything: each document can be decoded, is what the table says, and all its blots lead to it.
@@ -107,7 +102,7 @@ impl Index {
         for pair in paths.windows(2).filter(|pair| pair[0] == pair[1]) {
             verified.problems.push(format!("{} is current twice", pair[0]));
         }
-        for name in self.answers_on_disk() {
+        for name in self.answers_on_disk().unwrap_or_default() {
             let bytes = self.store.read(&name, super::MAX_ANSWER);
             if bytes.is_ok_and(|bytes| Answer::read(&bytes).is_none()) {
                 verified.problems.push(format!("{name} is damaged: what was found is found anew"));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use dupi::index::{Index, MIN_MEMORY, Workspace};
 use dupi::manifest::{Manifest, NAME, ReadManifest};
+use dupi::quarantine::{NOTES, STRIKES};
 use dupi::segment::Segment;
 use dupi::store::{Folder, Store};
 use dupi::{Class, Report, Settings};
@@ -89,8 +90,9 @@ pub fn touching(report: &Report, shown: &str) -> Vec<String> {
 }
 
 /// The same as the index tells it.
-pub fn clones(index: &Index, path: &Path) -> Option<Vec<String>> {
-    let clones = index.clones_of(path, &index.workspace().settings)?;
+pub fn clones(index: &mut Index, path: &Path) -> Option<Vec<String>> {
+    let settings = index.workspace().settings.clone();
+    let clones = index.clones_of(path, &settings)?;
     let name = |document: u32| clones.documents[document as usize].shown.clone();
     Some(clones.classes.iter().map(|class| named(class, name)).collect())
 }
@@ -129,7 +131,7 @@ pub fn orphans(folder: &Path) -> Vec<String> {
         _ => BTreeSet::new(),
     };
     let known = |name: &String| {
-        listed.contains(name) || name == NAME || name == "lock" || name == "used" || name.ends_with(".ans")
+        listed.contains(name) || [NAME, NOTES, STRIKES, "lock", "used"].contains(&&**name) || name.ends_with(".ans")
     };
     store.names().expect("readable").into_iter().filter(|name| !known(name)).collect()
 }

@@ -1,5 +1,6 @@
 //! What a terminal may be shown: text with everything that could steer it taken out; and progress that gets out of the way.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 use std::io::{IsTerminal, Write as _};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -45,6 +46,14 @@ pub fn grouped(n: u64) -> String {
 /// "1 file", "2 files".
 pub fn count(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { many })
+}
+
+/// How many there are of each, most first: "Go 12, C 3".
+pub fn tally<'a>(counts: impl IntoIterator<Item = (&'a str, u64)>) -> String {
+    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
+    counts.sort_by_key(|&(name, n)| (Reverse(n), name));
+    let counts: Vec<String> = counts.into_iter().map(|(name, n)| format!("{name} {}", grouped(n))).collect();
+    counts.join(", ")
 }
 
 /// 4 900 000 as 4.9 MB.
@@ -156,6 +165,7 @@ mod tests {
     fn large_numbers_are_grouped() {
         assert_eq!(grouped(1_234_567).replace('\u{202f}', " "), "1 234 567");
         assert_eq!(grouped(999), "999");
+        assert_eq!(tally([("B", 2), ("C", 7), ("A", 2)]), "C 7, A 2, B 2");
     }
 
     #[test]

@@ -34,20 +34,24 @@ impl<'a> Reader<'a> {
     }
 
     pub fn u8(&mut self) -> Option<u8> {
-        self.take(1).map(|bytes| bytes[0])
+        let (&byte, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(byte)
     }
 
     pub fn u64(&mut self) -> Option<u64> {
         self.take(8)?.try_into().ok().map(u64::from_le_bytes)
     }
 
-    /// A LEB128 number.
+    /// A LEB128 number, as [`put`] writes it: not in more bytes than it needs, so that equal bytes are equal numbers
+    /// and the other way round.
     pub fn number(&mut self) -> Option<u64> {
         let mut number = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.u8()?;
             let bits = u64::from(byte & 0x7f);
-            if bits << shift >> shift != bits {
+            let overlong = shift > 0 && byte == 0;
+            if bits << shift >> shift != bits || overlong {
                 return None;
             }
             number |= bits << shift;
@@ -56,6 +60,16 @@ impl<'a> Reader<'a> {
             }
         }
         None
+    }
+
+    /// What was not read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// A number of at most 32 bits that is a length or a count, on any machine.
+    pub fn size(&mut self) -> Option<usize> {
+        self.u32().map(|size| size as usize)
     }
 
     pub fn u32(&mut self) -> Option<u32> {
@@ -85,6 +99,23 @@ mod tests {
                 prop_assert_eq!(reader.number(), Some(number));
             }
             prop_assert!(reader.is_empty() && reader.number().is_none());
+        }
+
+        #[test]
+        fn a_number_that_is_read_was_written_so(bytes in prop::collection::vec(any::<u8>(), 0..12)) {
+            let mut reader = Reader::new(&bytes);
+            if let Some(number) = reader.number() {
+                let mut out = Vec::new();
+                put(&mut out, number);
+                prop_assert_eq!(&out, &bytes[..bytes.len() - reader.len()]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_no_number() {
+        for bytes in [&[0x80, 0][..], &[0xff, 0x80, 0], &[0x80], &[0xff; 10], &[]] {
+            assert_eq!(Reader::new(bytes).number(), None, "{bytes:?}");
         }
     }
 }

@@ -11,7 +11,7 @@ mod verify;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,11 +24,12 @@ use crate::class::Zone;
 use crate::document::{Document, Scratch};
 use crate::files::{self, Source};
 use crate::freshness::{self, Known, Plan, Reading};
-use crate::manifest::{Manifest, ReadManifest, SegmentEntry};
+use crate::manifest::{Manifest, ReadManifest, SEGMENT, SegmentEntry};
+use crate::quarantine::Quarantine;
 use crate::search::{Progress, Report};
-use crate::segment::{self, Fresh, Segment, Unusable, checksum};
+use crate::segment::{self, Entry, Fresh, Segment, Unusable};
 use crate::settings::Settings;
-use crate::skip::Skip;
+use crate::skip::{Skip, SkipReason};
 use crate::snapshot::{self, Buffer, Cache, Part, Snapshot};
 use crate::store::{Bytes, Lock, Store};
 use crate::{Error, clones};
@@ -133,6 +134,7 @@ pub struct Index {
     parts: Vec<Part>,
     by_path: BTreeMap<String, At>,
     buffers: BTreeMap<String, Arc<Buffer>>,
+    quarantine: Quarantine,
     /// What the last walk left out.
     left_out: Vec<Skip>,
     answers: HashMap<u64, Answered>,
@@ -178,6 +180,7 @@ impl Index {
             parts: Vec::new(),
             by_path: BTreeMap::new(),
             buffers: BTreeMap::new(),
+            quarantine: Quarantine::default(),
             left_out: Vec::new(),
             answers: HashMap::new(),
             opened: None,
@@ -228,6 +231,8 @@ impl Index {
             self.kept_answers.clear();
         }
         if self.lock.is_none() && !self.newer {
+            // What was noted under a lock before may be in another folder.
+            self.quarantine.stop();
             match self.store.lock() {
                 Ok(lock) => self.lock = lock,
                 Err(error) => self.trouble(IN_MEMORY, &error),
@@ -285,9 +290,18 @@ impl Index {
             }
             break;
         }
+        self.quarantine = Quarantine::look(&*self.store);
+        self.take_notes();
         self.find_current();
         self.renew_snapshot();
         self.opened = Some(self.snapshot());
+    }
+
+    /// Not as soon as there is a lock: what is in the folder may be of a newer format, and must be left alone then.
+    fn take_notes(&mut self) {
+        if self.is_writer() && !self.quarantine.is_noting() {
+            self.quarantine = Quarantine::open(&*self.store);
+        }
     }
 
     fn open_segment(&self, entry: &SegmentEntry) -> Result<Part, Missing> {
@@ -337,6 +351,7 @@ impl Index {
     fn catch_up(&mut self) -> bool {
         let was_writer = self.is_writer();
         self.try_lock();
+        self.take_notes();
         let whole = self.snapshot.is_whole();
         if was_writer && self.is_writer() && whole {
             return false;
@@ -347,6 +362,10 @@ impl Index {
         };
         // What is in memory only is a difference to the generation that it was made for.
         let own = self.parts.iter().any(|part| part.name.is_none());
+        if !whole {
+            // What was read since the cut may be wrong, and a segment that is made anew may have the same checksum.
+            self.cache = Cache::new();
+        }
         let behind =
             !whole || (on_disk > 0 && (on_disk != self.generation || (own && !was_writer && self.is_writer())));
         if behind {
@@ -380,11 +399,7 @@ impl Index {
         let Workspace { root, paths, settings } = &self.workspace;
         let mut found = files::find_within(root, paths, within.to_vec(), settings)?;
         self.leave_out_itself(&mut found.sources);
-        let below: Vec<String> = within
-            .iter()
-            .map(|path| files::show(path.strip_prefix(root).unwrap_or(path)))
-            .flat_map(|shown| self.known_within(&shown))
-            .collect();
+        let below: Vec<String> = within.iter().flat_map(|path| self.known_within(&self.shown(path))).collect();
         let plan = freshness::plan(&found.sources, |shown| self.known(shown), below.iter().map(String::as_str));
         self.left_out.retain(|skip| !within.iter().any(|path| root.join(&skip.path).starts_with(path)));
         self.left_out.extend(found.skipped);
@@ -402,9 +417,20 @@ impl Index {
         }
     }
 
-    fn known(&self, shown: &str) -> Option<Known> {
+    /// A path of the workspace as it is shown, and as entries are told by.
+    fn shown(&self, path: &Path) -> String {
+        files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path))
+    }
+
+    /// What is current of a path: the part that holds it, its ordinal there, and the entry.
+    fn current(&self, shown: &str) -> Option<(&Part, u32, &Entry)> {
         let &(part, ordinal) = self.by_path.get(shown)?;
-        Some(self.parts[part as usize].segment.entries[ordinal as usize].known)
+        let part = &self.parts[part as usize];
+        Some((part, ordinal, &part.segment.entries[ordinal as usize]))
+    }
+
+    fn known(&self, shown: &str) -> Option<Known> {
+        self.current(shown).map(|(_, _, entry)| entry.known)
     }
 
     /// The paths that are known at or below one.
@@ -482,6 +508,7 @@ impl Index {
             self.committed = false;
         }
         self.commit();
+        self.quarantine.keep(&*self.store);
         changes
     }
 
@@ -499,15 +526,22 @@ impl Index {
     /// Writes the bytes of a segment, and gives them back as they are to be read.
     fn keep(&mut self, bytes: Vec<u8>) -> (Option<String>, Bytes) {
         if self.is_writer() {
-            let name = format!("{:x}-{:016x}.seg", self.generation + 1, checksum(&bytes));
-            let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&bytes));
-            match written.and_then(|()| self.store.open(&name)) {
-                Ok(mapped) if mapped[..].len() == bytes.len() => return (Some(name), mapped),
-                Ok(_) => self.trouble(IN_MEMORY, &format_args!("{name} is not what was written")),
+            let written = self.write_segment(&bytes);
+            match written.and_then(|name| Ok((self.store.open(&name)?, name))) {
+                Ok((mapped, name)) if mapped[..].len() == bytes.len() => return (Some(name), mapped),
+                Ok((_, name)) => self.trouble(IN_MEMORY, &format_args!("{name} is not what was written")),
                 Err(error) => self.trouble(IN_MEMORY, &error),
             }
         }
         (None, Bytes::from(bytes))
+    }
+
+    /// Writes the bytes of a segment under a name of its own.
+    fn write_segment(&self, bytes: &[u8]) -> io::Result<String> {
+        let checksum = segment::checksum_of(bytes).ok_or(ErrorKind::InvalidData)?;
+        let name = format!("{:x}-{checksum:016x}{SEGMENT}", self.generation + 1);
+        self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(bytes))?;
+        Ok(name)
     }
 
     /// Makes what is current here current on disk, if this process may; then others and later ones see it.
@@ -524,15 +558,15 @@ impl Index {
         self.renew_snapshot();
     }
 
-    fn try_commit(&mut self) -> std::io::Result<()> {
+    fn try_commit(&mut self) -> io::Result<()> {
         // Somebody may have removed files, or the folder with all of them: what is open is written again.
         let names = self.store.names()?;
         for i in 0..self.parts.len() {
             if self.parts[i].name.as_ref().is_none_or(|name| !names.contains(name)) {
-                let bytes = self.parts[i].segment.bytes();
-                let name = format!("{:x}-{:016x}.seg", self.generation + 1, checksum(bytes));
-                self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(bytes))?;
-                self.parts[i].name = Some(name);
+                if !self.parts[i].segment.is_whole() {
+                    return Err(io::Error::new(ErrorKind::InvalidData, "a segment was cut and removed"));
+                }
+                self.parts[i].name = Some(self.write_segment(self.parts[i].segment.bytes())?);
             }
         }
         self.parts.retain(|part| part.n_current() > 0);
@@ -545,34 +579,51 @@ impl Index {
         manifest.collect(&*self.store, &[])
     }
 
-    /// What an editor has open, whatever the disk says. Nothing is written.
+    /// What an editor has open, whatever the disk says. Nothing is written, but for a note while it is tokenized.
     pub fn set_buffer(&mut self, path: &Path, text: &[u8]) {
-        let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
+        let shown = self.shown(path);
         let source = Source::new(path.to_owned(), shown.clone());
         let settings = &self.workspace.settings;
-        let document = Document::parse(&source, text, settings, &mut Scratch::default());
-        let buffer = Buffer::new(shown.clone(), freshness::content(text), document, &Blotting::of(settings));
+        let content = freshness::content(text);
+        let tokenize = || Document::parse(&source, text, settings, &mut Scratch::default());
+        let document = self.quarantine.guard(content, tokenize).unwrap_or(Err(SkipReason::Quarantined));
+        let buffer = Buffer::new(shown.clone(), content, document, &Blotting::of(settings));
         self.buffers.insert(shown, Arc::new(buffer));
         self.renew_snapshot();
     }
 
     /// The disk counts again.
     pub fn drop_buffer(&mut self, path: &Path) {
-        let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
-        if self.buffers.remove(&shown).is_some() {
+        if self.buffers.remove(&self.shown(path)).is_some() {
             self.renew_snapshot();
         }
     }
 
     /// The classes that the file has a copy of, worst first. None, if it is no document.
-    pub fn clones_of(&self, path: &Path, settings: &Settings) -> Option<clones::Clones> {
-        let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
+    pub fn clones_of(&mut self, path: &Path, settings: &Settings) -> Option<clones::Clones> {
+        let shown = self.shown(path);
+        let clones = self.snapshot.clones_of(&shown, settings);
+        if clones.is_some() || self.snapshot.is_whole() {
+            return clones;
+        }
+        self.refresh(&|_| {}).ok()?;
         self.snapshot.clones_of(&shown, settings)
     }
 
-    /// All classes of the workspace, as of now: without reading any source. `settings` may judge otherwise than those of
-    /// the workspace do, but must not need other documents.
+    /// All classes of the workspace, as of now: without reading any source, unless a third party has cut what was kept
+    /// of it. `settings` may judge otherwise than those of the workspace do, but must not need other documents.
     pub fn report(&mut self, settings: &Settings) -> Result<Report, Error> {
+        if let Some(report) = self.try_report(settings) {
+            return Ok(report);
+        }
+        if !self.snapshot.is_whole() {
+            self.refresh(&|_| {})?;
+        }
+        self.try_report(settings).ok_or_else(|| Error::Index { path: self.workspace.root.clone() })
+    }
+
+    /// None, if the index cannot be read.
+    fn try_report(&mut self, settings: &Settings) -> Option<Report> {
         let (files, members) = self.snapshot.documents(&self.workspace.root);
         let key = crate::answer::fingerprint(settings);
         let name = answer_name(key);
@@ -585,10 +636,7 @@ impl Index {
         }
         let before = self.answers.get(&key);
         let known = before.map(|before| (&before.answer, &*before.snapshot));
-        let answer = self
-            .snapshot
-            .answer(&members, known, settings)
-            .ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
+        let answer = self.snapshot.answer(&members, known, settings)?;
         if before.is_none_or(|before| before.answer != answer) {
             self.kept_answers.remove(&key);
         }
@@ -606,7 +654,14 @@ impl Index {
         let mut skipped = self.left_out.clone();
         skipped.extend(self.snapshot.skipped());
         skipped.sort();
-        Ok(Report { root: self.workspace.root.clone(), files, skipped, classes })
+        Some(Report { root: self.workspace.root.clone(), files, skipped, classes })
+    }
+
+    /// The names of the answers on disk.
+    fn answers_on_disk(&self) -> io::Result<Vec<String>> {
+        let mut names = self.store.names()?;
+        names.retain(|name| name.ends_with(ANSWER));
+        Ok(names)
     }
 
     /// Was the same asked for before, so that an answer can be brought up to date?
@@ -616,11 +671,11 @@ impl Index {
     }
 
     /// Removes the answers of other settings, if they are too many.
-    fn drop_answers(&self, keep: &str) -> std::io::Result<()> {
-        let names = self.store.names()?;
-        let others: Vec<&String> = names.iter().filter(|name| name.ends_with(ANSWER) && *name != keep).collect();
+    fn drop_answers(&self, keep: &str) -> io::Result<()> {
+        let mut others = self.answers_on_disk()?;
+        others.retain(|name| name != keep);
         let excess = others.len().saturating_sub(MAX_ANSWERS - 1);
-        others.into_iter().take(excess).try_for_each(|name| self.store.remove(name))
+        others.iter().take(excess).try_for_each(|name| self.store.remove(name))
     }
 }
 

@@ -20,6 +20,7 @@ pub mod manifest;
 mod nesting;
 pub mod place;
 pub mod posts;
+pub mod quarantine;
 mod raw;
 mod runs;
 pub mod search;

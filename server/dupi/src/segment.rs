@@ -272,6 +272,7 @@ pub struct Segment {
     blocks: Vec<Range<usize>>,
     dictionary: Dictionary,
     posts: Range<usize>,
+    checksum: u64,
     pub sizes: Sizes,
 }
 
@@ -310,7 +311,7 @@ impl Segment {
             return Err(Unusable::Newer);
         }
         let content = bytes.len().checked_sub(FOOTER).and_then(|end| bytes.split_at_checked(end + 4 * 8));
-        if content.is_none_or(|(content, end)| end[..8] != checksum(content).to_le_bytes()) {
+        if content.is_none_or(|(content, end)| end[..8] != xxh3_64(content).to_le_bytes()) {
             return Err(Unusable::Damaged);
         }
         Segment::read(bytes, root).ok_or(Unusable::Damaged)
@@ -323,6 +324,7 @@ impl Segment {
         if !framed || end[8..12] != VERSION.to_le_bytes() || end[12..] != *MAGIC {
             return None;
         }
+        let checksum = checksum_of(&bytes)?;
         let mut footer = Reader::new(&content[body_end..]);
         let mut end = || footer.u64().and_then(|end| usize::try_from(end).ok());
         let (blocks_end, dictionary_end, posts_end, table_end) = (end()?, end()?, end()?, end()?);
@@ -361,7 +363,7 @@ impl Segment {
         }
         let places = of_entries;
         let posts = dictionary_end..posts_end;
-        Some(Segment { bytes, root: root.to_owned(), entries, places, blocks, dictionary, posts, sizes })
+        Some(Segment { bytes, root: root.to_owned(), entries, places, blocks, dictionary, posts, checksum, sizes })
     }
 
     /// The entry with this path.
@@ -369,15 +371,15 @@ impl Segment {
         self.entries.binary_search_by(|entry| entry.shown.as_str().cmp(shown)).ok().map(|at| at as u32)
     }
 
-    /// Are the mapped bytes still all there?
+    /// Are the mapped bytes still all there? If not, reading a document, codes or posts may end the process or give
+    /// wrong ones; entries, length and checksum are in memory.
     pub fn is_whole(&self) -> bool {
         self.bytes.is_whole()
     }
 
     /// The checksum that its footer holds.
     pub fn checksum(&self) -> u64 {
-        let at = self.bytes.len() - 20;
-        self.bytes[at..at + 8].try_into().map(u64::from_le_bytes).unwrap_or_default()
+        self.checksum
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -431,9 +433,10 @@ thread_local! {
     static DECODER: RefCell<Decoder> = RefCell::new(Decoder::default());
 }
 
-/// The checksum of a segment's content.
-pub fn checksum(content: &[u8]) -> u64 {
-    xxh3_64(content)
+/// The checksum that the footer of a segment holds.
+pub fn checksum_of(bytes: &[u8]) -> Option<u64> {
+    let at = bytes.len().checked_sub(FOOTER)? + 4 * 8;
+    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
 }
 
 fn read_entries(table: &mut Reader<'_>) -> Option<Vec<Entry>> {

@@ -34,6 +34,8 @@ named! {
         TooDeep = "nested too deeply",
         /// The tokenizer failed on it.
         Crashed = "tokenizer failed",
+        /// Its content has ended the process more than once.
+        Quarantined = "crashed while it was read",
     }
 }
 

@@ -281,12 +281,14 @@ impl Snapshot {
     }
 
     /// The classes that the document with this path has a copy of, worst first.
-    /// None, if there is no such document or the index cannot be read.
+    /// None, if there is no such document or the index cannot be read: then it is not whole, and a refresh mends it.
     pub fn clones_of(&self, shown: &str, settings: &Settings) -> Option<Clones> {
-        let (number, document) = self.find(shown)?;
-        let others = Others { snapshot: self, except: number };
-        // On a worker thread from the start: each parallel step would hand over to one by itself.
-        rayon::scope(|_| clones_of(&document, &others, settings))
+        self.while_whole(|| {
+            let (number, document) = self.find(shown)?;
+            let others = Others { snapshot: self, except: number };
+            // On a worker thread from the start: each parallel step would hand over to one by itself.
+            rayon::scope(|_| clones_of(&document, &others, settings))
+        })
     }
 
     /// The raw classes of the whole workspace: from what they were before in another snapshot, if that is possible.
@@ -296,8 +298,10 @@ impl Snapshot {
         before: Option<(&Answer, &Snapshot)>,
         settings: &Settings,
     ) -> Option<Answer> {
-        let updated = before.and_then(|(answer, snapshot)| self.updated(members, answer, snapshot, settings));
-        updated.or_else(|| Answer::find(members, self, settings))
+        self.while_whole(|| {
+            let updated = before.and_then(|(answer, snapshot)| self.updated(members, answer, snapshot, settings));
+            updated.or_else(|| Answer::find(members, self, settings))
+        })
     }
 
     pub(crate) fn updated(
@@ -307,14 +311,24 @@ impl Snapshot {
         snapshot: &Snapshot,
         settings: &Settings,
     ) -> Option<Answer> {
-        let numbers = LazyCell::new(|| snapshot.by_identity());
-        let gone = |identity| numbers.get(&identity).and_then(|&number| snapshot.document(number));
-        before.update(members, self, gone, settings)
+        snapshot.while_whole(|| {
+            // All at once, and only if one is asked for: there may be as many as there are documents.
+            let numbers = LazyCell::new(|| snapshot.by_identity());
+            let gone = |identity| numbers.get(&identity).and_then(|&number| snapshot.document(number));
+            before.update(members, self, gone, settings)
+        })
     }
 
-    /// Are the files behind it still what they were when they were opened?
+    /// Have the files behind it still the length that they had when they were opened? Nobody cuts them but a third
+    /// party. It is one call to the system for each segment, so it is asked for each query and not for each read.
     pub fn is_whole(&self) -> bool {
         self.parts.iter().all(|part| part.segment.is_whole())
+    }
+
+    /// What a query finds. None, if a file was cut before, lest the query end the process; or meanwhile, since the rest
+    /// of its last page would have been read as zeroes. What remains is a cut by more than that while a query runs.
+    fn while_whole<T>(&self, query: impl FnOnce() -> Option<T>) -> Option<T> {
+        if self.is_whole() { query().filter(|_| self.is_whole()) } else { None }
     }
 }
 

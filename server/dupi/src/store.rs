@@ -9,10 +9,12 @@
 //!   *.seg           segments, each written once
 //!   <name>.tmp      a file being written, or what a crash has left of one
 //!   lock            empty; locked by the one process that writes, never deleted
+//!   notes, strikes  what is being read, and what must not be (see `quarantine`)
 //! ```
 //!
 //! What lasts, and from when: the content of a file when `write` returns, its name when the next `sync` returns. A name
-//! stands for the old bytes or for the new ones at any time, never for a part.
+//! stands for the old bytes or for the new ones at any time, never for a part. Only [`Slots`] change in place, and what
+//! they hold lasts until the machine stops.
 
 mod bytes;
 #[doc(hidden)]
@@ -66,6 +68,17 @@ pub trait Store: Send + Sync + Debug {
 
     /// The right to write, until the lock is dropped or its process ends. `None`: another has it.
     fn lock(&self) -> io::Result<Option<Lock>>;
+
+    /// A file of `n` numbers, all 0 from now on, for the one who has the lock. `None`: nothing here outlives a process.
+    fn slots(&self, _name: &str, _n: usize) -> io::Result<Option<Box<dyn Slots>>> {
+        Ok(None)
+    }
+}
+
+/// Numbers in a file, each eight bytes, little-endian, that are changed in place. They outlive the process and, not
+/// being synced, cost a microsecond.
+pub trait Slots: Send + Sync + Debug {
+    fn set(&self, slot: usize, number: u64) -> io::Result<()>;
 }
 
 /// The right to write to a store. Given back when dropped.

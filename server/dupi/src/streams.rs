@@ -30,6 +30,7 @@ use zstd::zstd_safe::{CCtx, DCtx, compress_bound};
 
 pub use self::dictionary::{Dictionary, Tally};
 use self::symbols::Predictor;
+use crate::bytes::{Reader, put};
 pub use crate::document::Head;
 use crate::document::{Body, Document};
 use crate::settings::MAX_FILE_BYTES;
@@ -94,8 +95,8 @@ impl<'a> Encoder<'a> {
                 return false;
             }
             self.predictor.write(document, self.dictionary, &mut self.symbols);
-            write_varint(&mut lens, self.structure.len() - n_structure);
-            write_varint(&mut lens, self.symbols.len() - n_symbols);
+            put(&mut lens, (self.structure.len() - n_structure) as u64);
+            put(&mut lens, (self.symbols.len() - n_symbols) as u64);
         }
         self.frame.clear();
         self.frame.reserve(compress_bound(self.structure.len()));
@@ -103,9 +104,9 @@ impl<'a> Encoder<'a> {
         if self.context.compress_using_cdict(&mut self.frame, &self.structure, prefix).is_err() {
             return false;
         }
-        write_varint(out, documents.len());
-        write_varint(out, self.structure.len());
-        write_varint(out, self.frame.len());
+        put(out, documents.len() as u64);
+        put(out, self.structure.len() as u64);
+        put(out, self.frame.len() as u64);
         out.extend_from_slice(&lens);
         out.extend_from_slice(&self.frame);
         out.extend_from_slice(&self.symbols);
@@ -201,61 +202,33 @@ struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     fn read(block: &'a [u8]) -> Option<Layout<'a>> {
-        let mut rest = block;
-        let n_documents = read_varint(&mut rest)?;
-        let n_structure = read_varint(&mut rest)?;
-        let n_frame = read_varint(&mut rest)?;
+        let mut reader = Reader::new(block);
+        let (n_documents, n_structure, n_frame) = (reader.size()?, reader.size()?, reader.size()?);
         let max = if n_documents > 1 { BLOCK_BYTES * structure::MAX_GROWTH } else { MAX_STRUCTURE_BYTES };
         if n_structure > max {
             return None;
         }
-        let lens = rest;
+        let lens = reader.rest();
         // Two numbers of a byte or more each: a count that is too large ends with the block.
         for _ in 0..n_documents {
-            read_varint(&mut rest)?;
-            read_varint(&mut rest)?;
+            reader.size()?;
+            reader.size()?;
         }
-        let (frame, symbols) = rest.split_at_checked(n_frame)?;
-        Some(Layout { n_documents, n_structure, lens, frame, symbols })
+        let frame = reader.take(n_frame)?;
+        Some(Layout { n_documents, n_structure, lens, frame, symbols: reader.rest() })
     }
 
     /// Each document's range of the structure, and its symbols if they are there.
     fn parts(&self) -> impl Iterator<Item = (Range<usize>, Option<&'a [u8]>)> + use<'a> {
-        let (mut lens, mut at, mut symbols) = (self.lens, 0usize, Some(self.symbols));
+        let (mut lens, mut at, mut symbols) = (Reader::new(self.lens), 0usize, Some(self.symbols));
         (0..self.n_documents).map_while(move |_| {
-            let end = at.checked_add(read_varint(&mut lens)?)?;
-            let n_symbols = read_varint(&mut lens)?;
+            let end = at.checked_add(lens.size()?)?;
+            let n_symbols = lens.size()?;
             let parts = symbols.and_then(|symbols| symbols.split_at_checked(n_symbols));
             symbols = parts.map(|(_, rest)| rest);
             Some((std::mem::replace(&mut at, end)..end, parts.map(|(own, _)| own)))
         })
     }
-}
-
-fn write_varint(out: &mut Vec<u8>, mut value: usize) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// Takes a number of at most 32 bits from the front.
-fn read_varint(bytes: &mut &[u8]) -> Option<usize> {
-    let mut value = 0u32;
-    for shift in [0, 7, 14, 21, 28] {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        let part = u32::from(byte & 0x7f);
-        if shift == 28 && part > 0xf {
-            return None;
-        }
-        value |= part << shift;
-        if byte < 0x80 {
-            return Some(value as usize);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -3,19 +3,23 @@
 //! `victim build INDEX ROOT [KILL_AT]`   open, refresh, merge, report; aborts at the operation KILL_AT of the store
 //! `victim hold INDEX ROOT`              open and refresh, say "ready", and keep the lock until it is killed
 //! `victim damage INDEX ROOT STRIDE`     flip each STRIDE-th byte and cut at each, of each file: the answer stays right
-//! `victim cut INDEX ROOT`               cut a segment that is open, then refresh and answer
+//! `victim crash INDEX ROOT CONTENT [FILE]`  refresh, or open a buffer with what FILE holds; aborts when it reads CONTENT
+//! `victim cut INDEX ROOT LENGTH ASK`    cut the segments that are open to LENGTH, then ASK: none of it ends the process
 #![allow(clippy::print_stdout, reason = "a command line")]
 
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use anyhow::{Context, bail, ensure};
 use dupi::index::{Index, MIN_MEMORY};
 use dupi::store::faulty::{Fault, Faulty};
 use dupi::store::{Folder, Store};
-use dupi_tests::answers::{self, difference, first_difference, orphans, refresh, searched, small, text, told};
+use dupi_tests::answers::{
+    self, difference, first_difference, orphans, refresh, searched, small, text, told, touching,
+};
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,7 +30,8 @@ fn main() -> anyhow::Result<()> {
         "build" => build(folder, root, number),
         "hold" => hold(folder, root),
         "damage" => damage(folder, root, number.context("a stride")? as usize),
-        "cut" => cut(folder, root),
+        "crash" => crash(folder, root, number.context("a content")?, more.get(1).map(Path::new)),
+        "cut" => cut(folder, root, number.context("a length")?, more.get(1).context("what to ask")?),
         _ => bail!("no {what}"),
     }
 }
@@ -48,6 +53,16 @@ fn hold(folder: &Path, root: &Path) -> anyhow::Result<()> {
     ensure!(index.is_writer() && index.is_committed());
     println!("ready");
     std::io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(())
+}
+
+fn crash(folder: &Path, root: &Path, content: u64, buffer: Option<&Path>) -> anyhow::Result<()> {
+    let store = Faulty::new(Arc::new(Folder::create(folder)?), Fault::KillNoted { number: content }, 0);
+    let mut index = Index::open(Arc::new(store), answers::workspace(root, small()), MIN_MEMORY);
+    match buffer {
+        Some(file) => index.set_buffer(&root.canonicalize()?.join("open.go"), &fs::read(file)?),
+        None => drop(index.refresh(&|_| {})?),
+    }
     Ok(())
 }
 
@@ -111,17 +126,51 @@ fn damage(folder: &Path, root: &Path, stride: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cut(folder: &Path, root: &Path) -> anyhow::Result<()> {
-    let mut index = answers::open(folder, &answers::workspace(root, small()));
-    refresh(&mut index);
+fn cut(folder: &Path, root: &Path, length: u64, ask: &str) -> anyhow::Result<()> {
+    let workspace = answers::workspace(root, small());
+    let mut index = answers::open(folder, &workspace);
+    // A segment for each file: enough for a merge.
+    let paths = searched(&workspace).files.into_iter().map(|file| file.path);
+    for path in paths {
+        index.refresh_within(&[path])?;
+    }
     told(&mut index);
+    let merge = index.plan_merge().context("a merge")?;
     for entry in fs::read_dir(folder)?.flatten() {
         if entry.path().extension().is_some_and(|extension| extension == "seg") {
-            fs::OpenOptions::new().write(true).open(entry.path())?.set_len(5)?;
+            let file = fs::OpenOptions::new().write(true).open(entry.path())?;
+            // Always by something.
+            file.set_len(length.min(file.metadata()?.len() - 1))?;
         }
     }
-    // Only what is known to have changed is asked for: the rest must come back by itself.
-    index.refresh_within(&[root.canonicalize()?.join("0.go")])?;
+    let one = workspace.root.join("0.go");
+    match ask {
+        // Only what is known to have changed is asked for: the rest must come back by itself.
+        "refresh" => drop(index.refresh_within(std::slice::from_ref(&one))?),
+        "report" => {}
+        "clones" => {
+            let expected = touching(&searched(&workspace), "0.go");
+            ensure!(!expected.is_empty() && answers::clones(&mut index, &one) == Some(expected));
+        }
+        "snapshot" => ensure!(index.snapshot().clones_of("0.go", &workspace.settings).is_none()),
+        "merge" => {
+            ensure!(merge.run().is_none());
+            index.merge();
+        }
+        "verify" => ensure!(!index.verify().problems.is_empty()),
+        "stats" => ensure!(index.stats().documents > 0),
+        "buffer" => {
+            index.set_buffer(&one, &fs::read(&one)?);
+            ensure!(answers::clones(&mut index, &one).is_some());
+            index.drop_buffer(&one);
+        }
+        "touched" => {
+            // A time that is not remembered: what was kept of it would be read.
+            fs::File::options().write(true).open(&one)?.set_modified(SystemTime::now())?;
+            refresh(&mut index);
+        }
+        _ => bail!("no {ask}"),
+    }
     if let Some(difference) = difference(&mut index) {
         bail!("{difference}");
     }

@@ -11,7 +11,7 @@ use dupi::text::LineIndex;
 use dupi::{Class, Kind, Report, SkipReason};
 
 use super::summary::Summary;
-use crate::terminal::{count, escape, grouped};
+use crate::terminal::{count, escape, grouped, tally};
 
 /// Lines of code shown of each class.
 const PREVIEW_LINES: u32 = 6;
@@ -123,15 +123,12 @@ fn write_summary(out: &mut impl Write, report: &Report, took: Duration) -> io::R
     for file in &report.files {
         *languages.entry(file.language.name).or_default() += 1;
     }
-    let mut languages: Vec<(&str, u64)> = languages.into_iter().collect();
-    languages.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
-    let languages: Vec<String> = languages.into_iter().map(|(name, n)| format!("{name} {}", grouped(n))).collect();
     writeln!(
         out,
         "scanned {}, {} ({}) in {:.2} s{}",
         count(report.files.len() as u64, "file", "files"),
         count(report.lines(), "line", "lines"),
-        languages.join(", "),
+        tally(languages),
         took.as_secs_f64(),
         skipped(report),
     )

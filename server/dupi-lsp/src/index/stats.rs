@@ -1,6 +1,5 @@
 //! `dupi-lsp index --stats`: what an index holds, and where its bytes are.
 
-use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +11,7 @@ use dupi::search::with_threads;
 use dupi::segment::Sizes;
 
 use super::GOOD;
-use crate::terminal::{bytes, escape, grouped, percent};
+use crate::terminal::{bytes, escape, grouped, percent, tally};
 use crate::workspace::{Place, tell_troubles};
 
 const BOLD: Style = Style::new().bold();
@@ -46,12 +45,9 @@ fn write(out: &mut impl Write, stats: &Stats, on_disk: u64, workspace: &Workspac
         percent(on_disk, stats.source)
     )?;
     writeln!(out, "{DIM}{}{DIM:#}\n", shown(folder))?;
-    let mut languages: Vec<(&str, usize)> = stats.languages.iter().map(|(&name, &n)| (name, n)).collect();
-    languages.sort_by_key(|&(name, n)| (Reverse(n), name));
-    let languages: Vec<String> =
-        languages.into_iter().map(|(name, n)| format!("{name} {}", grouped(n as u64))).collect();
+    let languages = tally(stats.languages.iter().map(|(&name, &n)| (name, n as u64)));
     for (name, n, more) in [
-        ("documents", stats.documents as u64, languages.join(", ")),
+        ("documents", stats.documents as u64, languages),
         ("skipped", stats.skipped as u64, String::new()),
         ("tokens", stats.tokens, String::new()),
         ("posts", stats.posts as u64, String::new()),

@@ -4,7 +4,6 @@
 //! is deleted in the merged segment, too. If it fails or panics, nothing has happened.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -25,7 +24,6 @@ const GROWTH: u64 = 10;
 pub struct Merge {
     parts: Vec<Part>,
     blotting: Blotting,
-    root: PathBuf,
 }
 
 /// A merge that was run.
@@ -38,8 +36,7 @@ impl Index {
     /// What should be merged, if anything.
     pub fn plan_merge(&self) -> Option<Merge> {
         let parts = self.mergeable()?;
-        let root = self.workspace.root.clone();
-        Some(Merge { parts, blotting: Blotting::of(&self.workspace.settings), root })
+        Some(Merge { parts, blotting: Blotting::of(&self.workspace.settings) })
     }
 
     fn mergeable(&self) -> Option<Vec<Part>> {
@@ -79,11 +76,8 @@ impl Index {
         let deleted: Vec<u32> = (0..)
             .zip(&segment.entries)
             .filter(|(_, entry)| {
-                let current = self.by_path.get(&entry.shown).map(|&(part, ordinal)| {
-                    let part = &self.parts[part as usize];
-                    (is_old(part), &part.segment.entries[ordinal as usize])
-                });
-                !current.is_some_and(|(old, current)| old && current.known == entry.known)
+                let current = self.current(&entry.shown);
+                !current.is_some_and(|(part, _, current)| is_old(part) && current.known == entry.known)
             })
             .map(|(ordinal, _)| ordinal)
             .collect();
@@ -107,8 +101,12 @@ impl Index {
 }
 
 impl Merge {
-    /// Writes the merged segment to memory. None, if that fails.
+    /// Writes the merged segment to memory. None, if that fails, or if a third party has cut what it reads.
     pub fn run(self) -> Option<Merged> {
+        let is_whole = || self.parts.iter().all(|part| part.segment.is_whole());
+        if !is_whole() {
+            return None;
+        }
         let write = || {
             let files: Vec<Fresh> = self
                 .parts
@@ -122,7 +120,9 @@ impl Merge {
             segment::write(files, &self.blotting)
         };
         let bytes = catch_unwind(AssertUnwindSafe(write)).ok()??;
-        let _ = &self.root;
+        if !is_whole() {
+            return None;
+        }
         Some(Merged { parts: self.parts, bytes })
     }
 }

@@ -27,14 +27,7 @@ impl Index {
         let settings = &self.workspace.settings;
         let started = SystemTime::now();
         if dupi_grammars::by_path(&source.path).is_none() && !document::starts_with_shebang(&source.path) {
-            let read = self.remember(source, source.stamp(), 0, started, Ok(None));
-            // It was no source before, so nothing has changed, whatever is in it.
-            let before = self.by_path.get(&source.shown);
-            let before = before.map(|&(part, ordinal)| &self.parts[part as usize].segment.entries[ordinal as usize]);
-            return match read {
-                Read::New(file) if before.is_some_and(|entry| matches!(entry.what, What::Other)) => Read::Same(file),
-                read => read,
-            };
+            return self.remember(source, source.stamp(), 0, started, Ok(None));
         }
         let (bytes, stamp) = match read_settled(&source.path, settings.max_file_bytes, reading) {
             Ok(read) => read,
@@ -49,18 +42,19 @@ impl Index {
             }
         };
         let content = freshness::content(&bytes);
-        if let Some(&(part, ordinal)) = self.by_path.get(&source.shown) {
-            let segment = &self.parts[part as usize].segment;
-            let entry = &segment.entries[ordinal as usize];
-            if entry.known.content == content && entry.known.size == stamp.size {
-                let known = Known::new(stamp, content, started);
-                let document = segment.document(ordinal);
-                if document.is_some() || !entry.is_document() {
-                    return Read::Same(Fresh { entry: Entry { known, ..entry.clone() }, document });
-                }
+        if let Some((part, ordinal, entry)) = self.current(&source.shown)
+            && entry.known.content == content
+            && entry.known.size == stamp.size
+        {
+            let known = Known::new(stamp, content, started);
+            // Not if it was cut since the refresh began: then the file is parsed again.
+            let document = if part.segment.is_whole() { part.segment.document(ordinal) } else { None };
+            if document.is_some() || !entry.is_document() {
+                return Read::Same(Fresh { entry: Entry { known, ..entry.clone() }, document });
             }
         }
-        let document = Document::parse(source, &bytes, settings, scratch);
+        let tokenize = || Document::parse(source, &bytes, settings, scratch);
+        let document = self.quarantine.guard(content, tokenize).unwrap_or(Err(SkipReason::Quarantined));
         self.remember(source, stamp, content, started, document)
     }
 
@@ -87,12 +81,9 @@ impl Index {
         let known = Known::new(stamp, content, started);
         let entry = Entry { shown: source.shown.clone(), path, known, what };
         // What is too large, or no source, is not looked into: it is the same as long as that is so.
-        let before = self.by_path.get(&source.shown).map(|&(part, ordinal)| {
-            let before = &self.parts[part as usize].segment.entries[ordinal as usize];
-            (before.known.content, before.what)
-        });
+        let before = self.current(&source.shown).map(|(_, _, before)| (before.known.content, before.what));
         let same = match (before, what) {
-            (Some((0, What::Other)), What::Other) => content == 0,
+            (Some((_, What::Other)), What::Other) => content == 0,
             (Some((0, What::Skipped(before))), What::Skipped(now)) => content == 0 && before == now,
             _ => false,
         };

@@ -53,7 +53,8 @@ impl Index {
         let mut stats = Stats { segments: self.parts.len(), generation: self.generation, ..Stats::default() };
         for part in &self.parts {
             stats.deleted += part.segment.entries.len() - part.n_current();
-            stats.posts += part.segment.posts().map_or(0, |posts| posts.len());
+            let posts = if part.segment.is_whole() { part.segment.posts() } else { None };
+            stats.posts += posts.map_or(0, |posts| posts.len());
             let Sizes { streams, dictionary, posts, table } = part.segment.sizes;
             stats.sizes.streams += streams;
             stats.sizes.dictionary += dictionary;
@@ -72,14 +73,9 @@ impl Index {
                 }
             }
         }
-        stats.answers = self.answers_on_disk().iter().filter_map(|name| self.store.len(name).ok()).sum();
+        let answers = self.answers_on_disk().unwrap_or_default();
+        stats.answers = answers.iter().filter_map(|name| self.store.len(name).ok()).sum();
         stats
-    }
-
-    fn answers_on_disk(&self) -> Vec<String> {
-        let mut names = self.store.names().unwrap_or_default();
-        names.retain(|name| name.ends_with(super::ANSWER));
-        names
     }
 
     /// Reads everything: each document can be decoded, is what the table says, and all its blots lead to it.
@@ -87,6 +83,10 @@ impl Index {
         let mut verified = Verified::default();
         for part in &self.parts {
             let name = part.name.as_deref().unwrap_or("a segment in memory");
+            if !part.segment.is_whole() {
+                verified.problems.push(format!("{name} was cut"));
+                continue;
+            }
             let ordinals: Vec<u32> =
                 (0..).zip(&part.segment.entries).filter(|(_, entry)| entry.is_document()).map(|(i, _)| i).collect();
             verified.documents += ordinals.len();
@@ -102,7 +102,7 @@ impl Index {
         for pair in paths.windows(2).filter(|pair| pair[0] == pair[1]) {
             verified.problems.push(format!("{} is current twice", pair[0]));
         }
-        for name in self.answers_on_disk() {
+        for name in self.answers_on_disk().unwrap_or_default() {
             let bytes = self.store.read(&name, super::MAX_ANSWER);
             if bytes.is_ok_and(|bytes| Answer::read(&bytes).is_none()) {
                 verified.problems.push(format!("{name} is damaged: what was found is found anew"));

@@ -24,7 +24,9 @@ impl Bytes {
         // SAFETY: files of a store are written once, under another name, and never changed or cut by us; one that is
         // removed or replaced stays alive for its map. A third party can still write into the file, then readers see
         // other bytes (all that is read is checked against checksums and bounds, so a wrong byte is a miss), or cut it,
-        // then touching a page behind the end kills the process: `is_whole` narrows that to a race, it cannot close it.
+        // then touching a page behind the end kills the process, and the rest of the last page reads as zeroes.
+        // `is_whole`, asked before each query and after it, narrows that to cuts while one runs. Closing it would take
+        // a handler of that signal for the whole process, or copies in the place of maps.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Bytes(Arc::new(Source::Mapped { map, file })))
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Bytes, Lock, Store, TEMPORARY};
+use super::{Bytes, Lock, Slots, Store, TEMPORARY};
 
 /// What goes wrong, and when. Operations are counted from 0, each method of [`Store`] being one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,10 @@ pub enum Fault {
         after: u64,
     },
     ReadOnly,
+    /// The process aborts when this number was put in a slot: it is what a crash of the tokenizer looks like.
+    KillNoted {
+        number: u64,
+    },
 }
 
 /// A store around another that fails as it is told to.
@@ -247,6 +251,32 @@ impl Store for Faulty {
     fn lock(&self) -> io::Result<Option<Lock>> {
         let _state = self.begin_change(|_| ())?;
         self.inner.lock()
+    }
+
+    fn slots(&self, name: &str, n: usize) -> io::Result<Option<Box<dyn Slots>>> {
+        let state = self.begin_change(|_| ())?;
+        let slots = self.inner.slots(name, n)?;
+        Ok(match (slots, state.fault) {
+            (Some(slots), Fault::KillNoted { number }) => Some(Box::new(Deadly { slots, number })),
+            (slots, _) => slots,
+        })
+    }
+}
+
+/// Slots of which one number ends the process.
+#[derive(Debug)]
+struct Deadly {
+    slots: Box<dyn Slots>,
+    number: u64,
+}
+
+impl Slots for Deadly {
+    fn set(&self, slot: usize, number: u64) -> io::Result<()> {
+        self.slots.set(slot, number)?;
+        if number == self.number {
+            std::process::abort();
+        }
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Bytes, Held, Lock, Store, TEMPORARY};
+use super::{Bytes, Held, Lock, Slots, Store, TEMPORARY};
 
 /// Locked by the process that writes. Never deleted: a process that locked a deleted file would lock nothing.
 const LOCK: &str = "lock";
@@ -160,10 +160,7 @@ impl Store for Folder {
         let lock = || -> io::Result<Option<Lock>> {
             // Somebody may have removed the folder since: then it starts anew.
             create(&self.path)?;
-            if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_file()) {
-                return Err(io::Error::new(ErrorKind::InvalidData, "not a regular file"));
-            }
-            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+            let file = changeable(&path)?;
             match file.try_lock() {
                 Ok(()) => Ok(Some(Lock(Held::File { file, path: path.clone() }))),
                 Err(TryLockError::WouldBlock) => Ok(None),
@@ -172,6 +169,49 @@ impl Store for Folder {
         };
         lock().map_err(|source| failed("lock", &path, source))
     }
+
+    fn slots(&self, name: &str, n: usize) -> io::Result<Option<Box<dyn Slots>>> {
+        let path = self.file(name)?;
+        let open = || -> io::Result<InPlace> {
+            let file = changeable(&path)?;
+            // Zeroes, not a length alone: then there is room for what comes, be the disk full by then.
+            write_at(&file, &vec![0; n * 8], 0)?;
+            file.set_len(n as u64 * 8)?;
+            Ok(InPlace(file))
+        };
+        open().map(|slots| Some(Box::new(slots) as _)).map_err(|source| failed("write", &path, source))
+    }
+}
+
+/// Written, not mapped: a third party may cut the file.
+#[derive(Debug)]
+struct InPlace(File);
+
+impl Slots for InPlace {
+    fn set(&self, slot: usize, number: u64) -> io::Result<()> {
+        write_at(&self.0, &number.to_le_bytes(), slot as u64 * 8)
+    }
+}
+
+/// Writes to a place of a file, in one call if the system takes it all.
+fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::write_all_at(file, bytes, at);
+    #[cfg(windows)]
+    return match std::os::windows::fs::FileExt::seek_write(file, bytes, at)? {
+        n if n == bytes.len() => Ok(()),
+        _ => Err(ErrorKind::WriteZero.into()),
+    };
+    #[cfg(not(any(unix, windows)))]
+    Err((file, bytes, at)).map_err(|_| ErrorKind::Unsupported.into())
+}
+
+/// Opens a file whose content stays, or makes it.
+fn changeable(path: &Path) -> io::Result<File> {
+    if fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        return Err(io::Error::new(ErrorKind::InvalidData, "not a regular file"));
+    }
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
 fn create(folder: &Path) -> io::Result<()> {

@@ -15,8 +15,9 @@ use std::sync::OnceLock;
 use zstd::zstd_safe::{CDict, DDict};
 
 use super::coder::{Learner, Odds};
+use super::structure;
 use super::symbols::{N_CONTEXTS, Predictor};
-use super::{read_varint, structure, write_varint};
+use crate::bytes::{Reader, put};
 use crate::document::{Document, SYMBOL_BITS};
 
 /// Classes of symbols; class 0 is those that the dictionary does not have. A power of two, for they are told bit by bit.
@@ -168,26 +169,26 @@ impl Dictionary {
     }
 
     pub fn write(&self, out: &mut Vec<u8>) {
-        write_varint(out, self.symbols.len());
+        put(out, self.symbols.len() as u64);
         for class in classes(self.symbols.len()) {
             let mut last = 0;
             for &symbol in &self.symbols[class] {
-                write_varint(out, (symbol - last) as usize);
+                put(out, u64::from(symbol - last));
                 last = symbol;
             }
         }
         for part in [&self.priors, &self.prefix] {
             let packed = zstd::bulk::compress(part, LEVEL).unwrap_or_default();
-            write_varint(out, part.len());
-            write_varint(out, packed.len());
+            put(out, part.len() as u64);
+            put(out, packed.len() as u64);
             out.extend_from_slice(&packed);
         }
     }
 
     /// None if the bytes are wrong.
-    pub fn read(mut bytes: &[u8]) -> Option<Dictionary> {
-        let bytes = &mut bytes;
-        let n_symbols = read_varint(bytes)?;
+    pub fn read(bytes: &[u8]) -> Option<Dictionary> {
+        let mut bytes = Reader::new(bytes);
+        let n_symbols = bytes.size()?;
         if n_symbols > MAX_SYMBOLS {
             return None;
         }
@@ -195,7 +196,7 @@ impl Dictionary {
         for class in classes(n_symbols) {
             let mut last = 0u32;
             for _ in class {
-                last = last.checked_add(read_varint(bytes)? as u32)?;
+                last = last.checked_add(bytes.u32()?)?;
                 if last >> SYMBOL_BITS != 0 {
                     return None;
                 }
@@ -203,10 +204,9 @@ impl Dictionary {
             }
         }
         let mut part = |max: usize| {
-            let n = read_varint(bytes).filter(|&n| n <= max)?;
-            let n_packed = read_varint(bytes)?;
-            let (packed, rest) = bytes.split_at_checked(n_packed)?;
-            *bytes = rest;
+            let n = bytes.size().filter(|&n| n <= max)?;
+            let n_packed = bytes.size()?;
+            let packed = bytes.take(n_packed)?;
             zstd::bulk::decompress(packed, n).ok().filter(|part| part.len() == n)
         };
         let priors = part(N_CONTEXTS).filter(|priors| priors.is_empty() || priors.len() == N_CONTEXTS)?;

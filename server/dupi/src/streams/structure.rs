@@ -13,7 +13,7 @@
 
 use dupi_grammars::token::{Code, Unit};
 
-use super::{read_varint, write_varint};
+use crate::bytes::{Reader, put};
 use crate::document::{Body, Document};
 
 /// Flags of a unit that fit in a marker.
@@ -57,21 +57,21 @@ pub fn write(document: &Document, out: &mut Vec<u8>) {
     let muted = &document.muted;
     out.push(if muted.is_empty() { 0 } else { HAS_MUTED } | if nested { 0 } else { HAS_UNITS });
     if !muted.is_empty() {
-        write_varint(out, muted.len());
+        put(out, muted.len() as u64);
         let mut end = 0;
         for range in muted {
-            write_varint(out, range.start.wrapping_sub(end) as usize);
-            write_varint(out, range.end.wrapping_sub(range.start) as usize);
+            put(out, u64::from(range.start.wrapping_sub(end)));
+            put(out, u64::from(range.end.wrapping_sub(range.start)));
             end = range.end;
         }
     }
     let mut units = document.units.iter().peekable();
     if !nested {
-        write_varint(out, document.units.len());
+        put(out, document.units.len() as u64);
         for unit in units.by_ref() {
-            write_varint(out, unit.start as usize);
-            write_varint(out, unit.end.wrapping_sub(unit.start) as usize);
-            write_varint(out, unit.list as usize);
+            put(out, u64::from(unit.start));
+            put(out, u64::from(unit.end.wrapping_sub(unit.start)));
+            put(out, u64::from(unit.list));
             out.push(unit.flags);
         }
     }
@@ -93,7 +93,7 @@ pub fn write(document: &Document, out: &mut Vec<u8>) {
                 out.push(OPEN_OTHER + unit.flags);
             } else {
                 out.extend([LISTED, unit.flags]);
-                write_varint(out, unit.list as usize);
+                put(out, u64::from(unit.list));
             }
             parent.list = Some(unit.list);
             stack.push(Frame { unit: 0, end: unit.end, list: None });
@@ -131,20 +131,21 @@ fn nest(units: &[Unit], n_tokens: u32) -> bool {
 }
 
 /// The codes alone: several times as fast as all of it.
-pub fn codes(mut bytes: &[u8]) -> Option<Vec<Code>> {
+pub fn codes(bytes: &[u8]) -> Option<Vec<Code>> {
+    let mut bytes = Reader::new(bytes);
     read_head(&mut bytes, &mut Body::default())?;
     // A place for each byte; which of them is a code decides only where the next one goes.
     let mut codes = vec![0; bytes.len()];
     let mut n = 0;
-    while let Some(byte) = read_byte(&mut bytes) {
+    while let Some(byte) = bytes.u8() {
         codes[n] = byte;
         n += usize::from(byte < OPEN);
         if byte == ESCAPE {
-            codes[n] = read_byte(&mut bytes)?;
+            codes[n] = bytes.u8()?;
             n += 1;
         } else if byte == LISTED {
-            read_byte(&mut bytes)?;
-            read_varint(&mut bytes)?;
+            bytes.u8()?;
+            bytes.u32()?;
         }
     }
     codes.truncate(n);
@@ -152,38 +153,37 @@ pub fn codes(mut bytes: &[u8]) -> Option<Vec<Code>> {
 }
 
 /// What comes before the items.
-fn read_head(bytes: &mut &[u8], body: &mut Body) -> Option<()> {
-    let form = read_byte(bytes)?;
+fn read_head(bytes: &mut Reader<'_>, body: &mut Body) -> Option<()> {
+    let form = bytes.u8()?;
     if form & HAS_MUTED != 0 {
         let mut end = 0u32;
-        for _ in 0..read_varint(bytes)? {
-            let start = end.wrapping_add(read_varint(bytes)? as u32);
-            end = start.wrapping_add(read_varint(bytes)? as u32);
+        for _ in 0..bytes.u32()? {
+            let start = end.wrapping_add(bytes.u32()?);
+            end = start.wrapping_add(bytes.u32()?);
             body.muted.push(start..end);
         }
     }
     if form & HAS_UNITS != 0 {
-        let n_units = read_varint(bytes)?;
+        let n_units = bytes.u32()?;
         for _ in 0..n_units {
-            let start = read_varint(bytes)? as u32;
-            let end = start.wrapping_add(read_varint(bytes)? as u32);
+            let start = bytes.u32()?;
+            let end = start.wrapping_add(bytes.u32()?);
             // No list is numbered higher than there are units: whoever counts by lists may rely on it.
-            let list = Some(read_varint(bytes)?).filter(|&list| list < n_units)? as u32;
-            body.units.push(Unit { start, end, list, flags: read_byte(bytes)? });
+            let list = bytes.u32().filter(|&list| list < n_units)?;
+            body.units.push(Unit { start, end, list, flags: bytes.u8()? });
         }
     }
     Some(())
 }
 
-pub fn read(mut bytes: &[u8], body: &mut Body) -> Option<()> {
-    let bytes = &mut bytes;
-    read_head(bytes, body)?;
+pub fn read(bytes: &[u8], body: &mut Body) -> Option<()> {
+    let mut bytes = Reader::new(bytes);
+    read_head(&mut bytes, body)?;
     body.codes.reserve(bytes.len());
     let mut stack = vec![Frame::ROOT];
     let mut n_lists = 0;
     let mut n_breaks = 0;
-    while let Some((&byte, rest)) = bytes.split_first() {
-        *bytes = rest;
+    while let Some(byte) = bytes.u8() {
         let token = body.codes.len() as u32;
         let code: Code = match byte {
             CLOSE => {
@@ -200,7 +200,7 @@ pub fn read(mut bytes: &[u8], body: &mut Body) -> Option<()> {
                 let (flags, list) = match byte {
                     OPEN..OPEN_OTHER => (byte - OPEN, parent.list.unwrap_or(n_lists)),
                     OPEN_OTHER..LISTED => (byte - OPEN_OTHER, n_lists),
-                    _ => (read_byte(bytes)?, Some(read_varint(bytes)? as u32).filter(|&list| list < n_lists)?),
+                    _ => (bytes.u8()?, bytes.u32().filter(|&list| list < n_lists)?),
                 };
                 n_lists += u32::from(list == n_lists);
                 parent.list = Some(list);
@@ -208,7 +208,7 @@ pub fn read(mut bytes: &[u8], body: &mut Body) -> Option<()> {
                 body.units.push(Unit { start: token, end: 0, list, flags });
                 continue;
             }
-            ESCAPE => read_byte(bytes)?,
+            ESCAPE => bytes.u8()?,
             code => code,
         };
         if body.codes.is_empty() {
@@ -226,10 +226,4 @@ pub fn read(mut bytes: &[u8], body: &mut Body) -> Option<()> {
         && body.units.is_sorted_by_key(|unit| unit.start)
         && body.muted.iter().all(|range| within(range.start, range.end));
     good.then_some(())
-}
-
-fn read_byte(bytes: &mut &[u8]) -> Option<u8> {
-    let (&byte, rest) = bytes.split_first()?;
-    *bytes = rest;
-    Some(byte)
 }

@@ -4,5 +4,6 @@ pub mod answers;
 pub mod binary;
 pub mod differential;
 pub mod history;
+pub mod inputs;
 pub mod sources;
 pub mod workspace;

@@ -41,6 +41,17 @@ impl Scene {
         scene
     }
 
+    /// An index of so many commits of a file each, not merged yet.
+    fn of_commits(n: u32) -> (Scene, Index) {
+        let scene = Scene::new(0);
+        let mut index = scene.open();
+        for i in 0..n {
+            scene.write(&format!("{i}.go"), i);
+            refresh(&mut index);
+        }
+        (scene, index)
+    }
+
     fn root(&self) -> &Path {
         &self.workspace.root
     }
@@ -121,12 +132,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// An index of nine commits, not merged yet, with its files changed since; and what is current before and after.
 fn about_to_change() -> (Scene, [BTreeMap<String, u64>; 2]) {
-    let scene = Scene::new(0);
-    let mut index = scene.open();
-    for i in 0..9 {
-        scene.write(&format!("{i}.go"), i);
-        refresh(&mut index);
-    }
+    let (scene, mut index) = Scene::of_commits(9);
     told(&mut index);
     drop(index);
     let old = committed(&scene.index_folder(), scene.root()).expect("a commit");
@@ -269,12 +275,7 @@ fn crashes(torn: bool, n_seeds: u64, check: impl Fn(&Scene, &[BTreeMap<String, u
 // ---- 3, 4: damaged, older, newer
 
 fn damaged(stride: usize) {
-    let scene = Scene::new(0);
-    let mut index = scene.open();
-    for i in 0..3 {
-        scene.write(&format!("{i}.go"), i);
-        refresh(&mut index);
-    }
+    let (scene, mut index) = Scene::of_commits(3);
     told(&mut index);
     drop(index);
     let n_bytes: usize = scene.bytes().values().map(Vec::len).sum();
@@ -624,12 +625,7 @@ fn fault_09_without_mapping_the_answers_are_the_same() {
 
 #[test]
 fn fault_10_a_merge_that_fails_changes_nothing() {
-    let scene = Scene::new(0);
-    let mut index = scene.open();
-    for i in 0..9 {
-        scene.write(&format!("{i}.go"), i);
-        refresh(&mut index);
-    }
+    let (scene, mut index) = Scene::of_commits(9);
     let before = scene.bytes();
     let merge = index.plan_merge().expect("a full tier");
     // Zeroes of the same length behind the map: every block fails to decode.

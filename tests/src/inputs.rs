@@ -1,0 +1,53 @@
+//! Files that are hard to read: what is no text, what nests without end.
+
+use crate::workspace::Workspace;
+
+/// Extensions of all languages.
+pub const EXTENSIONS: [&str; 18] = [
+    "go", "rs", "java", "c", "cpp", "cs", "js", "jsx", "ts", "tsx", "py", "kt", "rb", "php", "swift", "scala", "sh",
+    "lua",
+];
+
+/// More than a parser may recurse, in any language.
+const DEPTH: usize = 100_000;
+
+/// One good file, so that something is scanned.
+pub fn one_good_file() -> Workspace {
+    Workspace::new("//- good.py\nx = 1\n")
+}
+
+/// Files without a text to compare. Returns them with the reasons for which they are skipped, in the order of paths.
+pub fn write_no_texts(workspace: &Workspace) -> [(&'static str, &'static str); 7] {
+    let files: [(&str, &str, Vec<u8>); 7] = [
+        ("binary.py", "binary", b"\x7fELF\0\0\0".to_vec()),
+        ("blank.rs", "empty", b" \n\n\t\n".to_vec()),
+        ("empty.rs", "empty", Vec::new()),
+        ("latin1.c", "not UTF-8", b"/* caf\xe9 */ int x;\n".to_vec()),
+        ("nul.go", "binary", b"package a\0\n".to_vec()),
+        ("oneline.js", "too large", b"var a=1;".repeat(5 * 1024 * 1024 / 8)),
+        ("small-oneline.js", "minified", b"var a=1;".repeat(2_000)),
+    ];
+    files.map(|(path, reason, content)| {
+        workspace.write(path, content);
+        (path, reason)
+    })
+}
+
+/// Texts that nest without end, each with the name of a file.
+pub fn nested() -> Vec<(&'static str, String)> {
+    let brackets = |open: &str, close: &str| {
+        let text = format!("{}\n{}", open.repeat(DEPTH), close.repeat(DEPTH));
+        // Not so wide that it passes for minified.
+        text.as_bytes().chunks(200).map(|part| format!("{}\n", String::from_utf8_lossy(part))).collect()
+    };
+    vec![
+        ("round", brackets("(", ")")),
+        ("curly", brackets("{", "}")),
+        ("square", brackets("[", "]")),
+        ("open", brackets("({[", "")),
+        ("blocks", "if (a) {\n".repeat(DEPTH) + &"}\n".repeat(DEPTH)),
+        ("templates", "f(`${\n".repeat(DEPTH / 2)),
+        ("comments", "/* (* {- \n".repeat(DEPTH / 2)),
+        ("tags", "<a b={<c>\n".repeat(DEPTH / 2)),
+    ]
+}

@@ -586,7 +586,12 @@ impl Index {
         let settings = &self.workspace.settings;
         let content = freshness::content(text);
         let tokenize = || Document::parse(&source, text, settings, &mut Scratch::default());
-        let document = self.quarantine.guard(content, tokenize).unwrap_or(Err(SkipReason::Quarantined));
+        // Keystrokes write nothing: who crashes on one opens the file again, and that is noted.
+        let document = match self.buffers.contains_key(&shown) {
+            true => self.quarantine.guard_unnoted(content, tokenize),
+            false => self.quarantine.guard(content, tokenize),
+        };
+        let document = document.unwrap_or(Err(SkipReason::Quarantined));
         let buffer = Buffer::new(shown.clone(), content, document, &Blotting::of(settings));
         self.buffers.insert(shown, Arc::new(buffer));
         self.renew_snapshot();

@@ -143,6 +143,12 @@ impl Quarantine {
         Some(read)
     }
 
+    /// The same without a note, unless the content is a suspect: for what is read all the time and would be read again,
+    /// with a note, by the process that comes after a crash.
+    pub fn guard_unnoted<T>(&self, content: u64, tokenize: impl FnOnce() -> T) -> Option<T> {
+        if self.state().strikes(content) == 0 { Some(tokenize()) } else { self.guard(content, tokenize) }
+    }
+
     fn noted<T>(&self, content: u64, tokenize: impl FnOnce() -> T) -> T {
         let slot = self.slots.as_deref().and_then(|slots| Some((slots, self.state().free.pop()?)));
         let Some((slots, slot)) = slot else { return tokenize() };

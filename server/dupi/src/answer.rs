@@ -25,7 +25,7 @@ use crate::candidates::shared_ranges;
 use crate::class::{Class, Fragment, Kind, Zone};
 use crate::clones::{Library, Query, decode, ranges};
 use crate::document::Document;
-use crate::raw::{Raw, groups, judged, key, raw_classes};
+use crate::raw::{Raw, by_text_only, groups, judged, key, raw_classes};
 use crate::settings::Settings;
 
 /// 1: the first.
@@ -257,27 +257,27 @@ fn changes(
         let mut blots: Vec<u64> = went.iter().flat_map(|gone| Query::new(gone, settings).blots()).collect();
         blots.sort_unstable();
         for places in groups(&documents, &ranges(&documents, &blots, &blotting), settings, &[]) {
-            if places.iter().any(|place| before[place.document as usize].0) {
-                changed.insert(key(&documents, &places));
-            }
+            let gone = places.iter().filter(|place| before[place.document as usize].0);
+            changed.extend(gone.map(|place| key(&documents, place, settings)));
         }
     }
     // As it is: all letters of these documents, since what stands beside a run decides whether it can be made longer.
     let documents: Vec<Arc<Document>> = around.iter().map(|(_, document)| document.clone()).collect();
     let whole: Vec<Vec<Range<u32>>> =
         documents.iter().map(|document| std::iter::once(0..document.codes.len() as u32).collect()).collect();
-    let mut groups: Vec<(u64, Vec<Fragment>)> = groups(&documents, &whole, settings, &[])
-        .into_iter()
-        .map(|places| (key(&documents, &places), places))
-        .collect();
-    for (key, places) in &groups {
-        if places.iter().any(|place| came.contains(&around[place.document as usize].0)) {
-            changed.insert(*key);
-        }
+    let mut groups = groups(&documents, &whole, settings, &[]);
+    for places in &groups {
+        let fresh = places.iter().filter(|place| came.contains(&around[place.document as usize].0));
+        changed.extend(fresh.map(|place| key(&documents, place, settings)));
     }
-    groups.retain(|(key, _)| changed.contains(key));
-    let groups: Vec<Vec<Fragment>> = groups.into_iter().map(|(_, places)| places).collect();
+    // Single units of one structure are a group though only equal text makes classes of them: there may be some of a
+    // content that did not change, with copies elsewhere.
+    groups.retain(|places| {
+        let n_contents = if by_text_only(&documents, &places[0], settings) { places.len() } else { 1 };
+        places[..n_contents].iter().any(|place| changed.contains(&key(&documents, place, settings)))
+    });
     let mut raw = judged(&documents, settings, &groups);
+    raw.retain(|raw| changed.contains(&raw.key));
     let index: HashMap<u32, u32> = members.iter().map(|member| member.number).zip(0..).collect();
     for raw in &mut raw {
         for copy in &mut raw.class.copies {
@@ -304,6 +304,7 @@ mod tests {
 
     use super::*;
     use crate::clones::tests::Shelf;
+    use crate::document::tests::document;
     use crate::search::tests::{documents, programs, settings};
 
     fn members(shelf: &Shelf) -> Vec<Member> {
@@ -356,6 +357,30 @@ mod tests {
             prop_assert_eq!(sorted(&read), sorted(&updated));
             prop_assert_eq!(read.identities, updated.identities);
         }
+    }
+
+    /// Monotonous functions of one shape: only equal text makes copies of them, and who shares only the shape with what
+    /// changed is not looked at.
+    #[test]
+    fn classes_of_another_text_stay_when_one_of_the_same_shape_changes() {
+        let settings = Settings::default();
+        let monotonous =
+            |name: &str, n: usize| format!("func f() {{\n{}}}\n", format!("\t{name}(x >> 8, x & 0xff)\n").repeat(n));
+        let shelf = |texts: &[String]| {
+            let read = |(i, text): (usize, &String)| {
+                document(&format!("{i}.go"), &format!("package a\n{text}"), &settings).ok()
+            };
+            Shelf::new(texts.iter().enumerate().filter_map(read).map(Arc::new).collect(), &settings)
+        };
+        let mut texts: Vec<String> = ["one", "one", "two", "two"].map(|name| monotonous(name, 9)).into();
+        let old = shelf(&texts);
+        let answer = Answer::find(&members(&old), &old, &settings).expect("all can be read");
+        assert_eq!(answer.raw.len(), 2);
+        texts[3] += "var a = 1\n";
+        let new = shelf(&texts);
+        let gone = |_: u64| old.document(3);
+        let updated = answer.update(&members(&new), &new, gone, &settings).expect("all can be read");
+        assert_eq!(sorted(&updated), sorted(&Answer::find(&members(&new), &new, &settings).expect("all can be read")));
     }
 
     #[test]

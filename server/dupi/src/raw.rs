@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::blots::mix;
 use crate::candidates::family_salt;
 use crate::class::{Class, Fragment, Zone};
 use crate::document::Document;
@@ -22,16 +23,27 @@ use crate::zones::is_table;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raw {
-    /// A fingerprint of the codes of its content: raw classes of one content stand and fall together.
+    /// A fingerprint of its content: raw classes of one content stand and fall together.
     pub key: u64,
     pub class: Class,
 }
 
-/// The key of the content of a group of places.
-pub fn key(documents: &[Arc<Document>], places: &[Fragment]) -> u64 {
-    let Some(first) = places.first() else { return 0 };
-    let document = &documents[first.document as usize];
-    xxh3_64_with_seed(&document.codes[first.start as usize..first.end as usize], family_salt(document.language.family))
+/// The key of what stands at a place: of its codes, and of its text if only equal text makes copies of it.
+pub fn key(documents: &[Arc<Document>], place: &Fragment, settings: &Settings) -> u64 {
+    let document = &documents[place.document as usize];
+    let (codes, symbols) = document.read_tokens(place.start, place.end);
+    let shape = xxh3_64_with_seed(codes, family_salt(document.language.family));
+    if !by_text_only(documents, place, settings) {
+        return shape;
+    }
+    symbols.iter().fold(shape, |key, &symbol| mix(key ^ u64::from(symbol)))
+}
+
+/// Does only equal text make copies of what stands at a place?
+pub fn by_text_only(documents: &[Arc<Document>], place: &Fragment, settings: &Settings) -> bool {
+    let document = &documents[place.document as usize];
+    let table = is_table(&document.codes[place.start as usize..place.end as usize]);
+    needs_equal_text(document, place, table, settings)
 }
 
 /// The raw classes of documents in the order of their paths, as far as their units lie in `ranges`: for each document,
@@ -48,8 +60,7 @@ pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Vec<Fr
         .with_max_len(256)
         .map_init(LastUses::default, |uses, places| {
             let classes = judge(documents, settings, places, uses);
-            let key = if classes.is_empty() { 0 } else { key(documents, places) };
-            classes.into_iter().map(move |class| Raw { key, class })
+            classes.into_iter().map(|class| Raw { key: key(documents, &class.copies[0], settings), class })
         })
         .flatten_iter()
         .collect();
@@ -99,12 +110,8 @@ fn groups_of_family(
     }
     let mut groups: Vec<Vec<Fragment>> = runs::repeats(&letters, By::Structure, floor);
     // Where only equal text counts, runs of equal text are all that there is to find.
-    let by_text_only = |places: &Vec<Fragment>| {
-        let document = &documents[places[0].document as usize];
-        let table = is_table(&document.codes[places[0].start as usize..places[0].end as usize]);
-        needs_equal_text(document, &places[0], table, settings)
-    };
-    groups = groups.into_par_iter().with_min_len(16).filter(|places| !by_text_only(places)).collect();
+    let alike = |places: &Vec<Fragment>| !by_text_only(documents, &places[0], settings);
+    groups = groups.into_par_iter().with_min_len(16).filter(alike).collect();
     groups.extend(runs::repeats(&letters, By::Text, floor));
     drop(letters);
     groups.extend(runs::same(pieces));

@@ -65,7 +65,7 @@ def render(machine, settings, measured, commands):
         "# Results of the index",
         "",
         f"Machine: {machine}.",
-        f"Median of {settings['rounds']} rounds, on {settings['threads']} cores, with a warm page cache;"
+        f"Median of {settings['rounds']} round{'s' if settings['rounds'] > 1 else ''}, on {settings['threads']} cores, with a warm page cache;"
         " in each round one corpus goes through all steps, one after the other, starting without an index.",
         "A ratio is a step's time divided by that of the first check in the same run.",
         "Size is all that lies in the folder of the index, in percent of the source bytes that are indexed:"
@@ -74,8 +74,8 @@ def render(machine, settings, measured, commands):
         "Its time is from the new text to the classes of the file. Before that the file is opened, and its classes are"
         " asked for: nobody has done so before, so nothing is remembered.",
         "Anonymous memory is the most that the process had then.",
-        "In each round the report of the second check is that of the first, byte for byte, and the one after 100 changes"
-        " is that of `--no-index`; what is not so is said.",
+        "In each round the JSON report of the second check is that of the first, byte for byte, and the one after 100"
+        " changes is that of `--no-index`; what is not so is said.",
         "",
         "Repeat it with `tests/bench/index`.",
         "",

@@ -121,22 +121,28 @@ pub fn is_table_all_over(codes: &[Code], least: usize) -> bool {
 fn is_row(codes: &[Code]) -> bool {
     let n = codes.len();
     let needed = (n as f64 * TABLE_SHARE).ceil() as usize;
-    let mut in_row = vec![false; n];
+    let mut in_row = Vec::new();
     let mut covered = 0;
     for period in 1..=MAX_PERIOD.min(n / MIN_REPEATS) {
-        let mut start = 0; // of the run of positions that equal the one a period before
-        for i in period..=n {
-            if i < n && codes[i] == codes[i - period] {
+        let repeats = |i: &usize| codes[*i] == codes[*i - period];
+        // So many codes in a row must equal the one a period before: looking at one of as many misses none.
+        let least = period * (MIN_REPEATS - 1);
+        let mut at = period + least - 1;
+        while at < n {
+            if !repeats(&at) {
+                at += least;
                 continue;
             }
-            // codes[start..i] repeats with this period
-            if i - start >= period * MIN_REPEATS {
-                for flag in &mut in_row[start..i] {
+            let start = at - (period..at).rev().take_while(repeats).count();
+            let end = at + (at..n).take_while(repeats).count();
+            if end - start >= least {
+                in_row.resize(n, false);
+                for flag in &mut in_row[start - period..end] {
                     covered += usize::from(!*flag);
                     *flag = true;
                 }
             }
-            start = i + 1 - period;
+            at += least * ((end - at) / least).max(1);
         }
         if covered >= needed {
             return true;
@@ -229,8 +235,44 @@ mod tests {
         assert!(!is_table(&[[0, 18, 1, 15].repeat(200), long].concat()));
     }
 
+    /// Every place of every period.
+    fn is_row_the_naive_way(codes: &[Code]) -> bool {
+        let n = codes.len();
+        let needed = (n as f64 * TABLE_SHARE).ceil() as usize;
+        let mut in_row = vec![false; n];
+        let mut covered = 0;
+        for period in 1..=MAX_PERIOD.min(n / MIN_REPEATS) {
+            let mut start = 0; // of the run of positions that equal the one a period before
+            for i in period..=n {
+                if i < n && codes[i] == codes[i - period] {
+                    continue;
+                }
+                // codes[start..i] repeats with this period
+                if i - start >= period * MIN_REPEATS {
+                    for flag in &mut in_row[start..i] {
+                        covered += usize::from(!*flag);
+                        *flag = true;
+                    }
+                }
+                start = i + 1 - period;
+            }
+            if covered >= needed {
+                return true;
+            }
+        }
+        false
+    }
+
     proptest! {
         #![proptest_config(crate::cases(256))]
+
+        #[test]
+        fn rows_are_what_they_are_the_naive_way(
+            parts in prop::collection::vec((prop::collection::vec(0u8..4, 1..12), 1usize..9), 0..12),
+        ) {
+            let codes: Vec<Code> = parts.iter().flat_map(|(pattern, n)| pattern.repeat(*n)).collect();
+            prop_assert_eq!(is_row(&codes), is_row_the_naive_way(&codes));
+        }
 
         #[test]
         fn every_part_of_a_table_all_over_is_a_table(

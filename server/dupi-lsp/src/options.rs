@@ -77,19 +77,27 @@ impl Options {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Options::default()),
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
-        let options: Options = toml::from_str(&text).map_err(|error| {
+        Options::parse(&text).map_err(|BadConfiguration { line, message }| {
+            let line = line.map_or(String::new(), |line| format!("{line}: "));
+            anyhow!("{}:{line}{message}", path.display())
+        })
+    }
+
+    /// The options that a project's file holds.
+    pub fn parse(text: &str) -> Result<Options, BadConfiguration> {
+        let options: Options = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start.min(text.len()));
             let line = text.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
-            let key = key_on_line(&text, line);
+            let key = key_on_line(text, line);
             let is_flag = key.is_some_and(|key| FLAGS_ONLY.contains(&key));
             let message = if is_flag { "only a flag: a project does not set it" } else { error.message() };
             let key = key.map_or(String::new(), |key| format!("`{key}`: "));
-            anyhow!("{}:{line}: {key}{message}", path.display())
+            BadConfiguration { line: Some(line), message: format!("{key}{message}") }
         })?;
-        options.settings().map_err(|error| {
-            // A bad value is told with the line that its key stands on.
-            let line = error.key.and_then(|key| line_of(&text, key)).map_or(String::new(), |line| format!("{line}: "));
-            anyhow!("{}:{line}{error}", path.display())
+        // A bad value is told with the line that its key stands on.
+        options.settings().map_err(|error| BadConfiguration {
+            line: error.key.and_then(|key| line_of(text, key)),
+            message: error.to_string(),
         })?;
         Ok(options)
     }
@@ -183,6 +191,13 @@ impl Options {
         settings.nested = nested.unwrap_or(false);
         Ok(settings)
     }
+}
+
+/// What is wrong with a project's file, and on which line (from 1) if one is to blame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadConfiguration {
+    pub line: Option<usize>,
+    pub message: String,
 }
 
 /// An option with a value that it cannot have.

@@ -14,7 +14,9 @@ use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use dupi_grammars::Language;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -28,7 +30,7 @@ use crate::manifest::{Manifest, ReadManifest, SegmentEntry};
 use crate::search::{Progress, Report};
 use crate::segment::{self, Fresh, Segment, Unusable, checksum};
 use crate::settings::Settings;
-use crate::skip::Skip;
+use crate::skip::{Skip, SkipReason};
 use crate::snapshot::{self, Buffer, Cache, Part, Snapshot};
 use crate::store::{Bytes, Lock, Store};
 use crate::{Error, clones};
@@ -86,6 +88,20 @@ impl Workspace {
         );
         xxh3_64(text.as_bytes())
     }
+
+    /// What an editor has open under this path, as a document: in the `language` that the editor says, else in that of
+    /// its name.
+    pub fn buffer(&self, path: &Path, language: Option<&'static Language>, text: &[u8]) -> Buffer {
+        let shown = files::show(path.strip_prefix(&self.root).unwrap_or(path));
+        let source = Source::new(path.to_owned(), shown.clone());
+        let scratch = &mut Scratch::default();
+        let document = match language {
+            _ if text.len() as u64 > self.settings.max_file_bytes => Err(SkipReason::TooLarge),
+            Some(language) => Document::from_text(&source, language, text, &self.settings, scratch).map(Some),
+            None => Document::parse(&source, text, &self.settings, scratch),
+        };
+        Buffer::new(shown, freshness::content(text), document, &Blotting::of(&self.settings))
+    }
 }
 
 /// What a refresh has changed.
@@ -130,6 +146,7 @@ pub struct Index {
     kept_answers: HashSet<u64>,
     cache: Arc<Cache>,
     snapshot: Arc<Snapshot>,
+    stop: Arc<AtomicBool>,
     troubles: Vec<String>,
     /// What was told, and is not over.
     told: Vec<&'static str>,
@@ -171,6 +188,7 @@ impl Index {
             kept_answers: HashSet::new(),
             snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[], Arc::clone(&cache))),
             cache,
+            stop: Arc::default(),
             troubles: Vec::new(),
             told: Vec::new(),
         }
@@ -193,6 +211,12 @@ impl Index {
     /// What is current now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot)
+    }
+
+    /// Ends a refresh that is under way, for as long as it is set: what was read until then is kept, and the next
+    /// refresh reads the rest.
+    pub fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
     }
 
     /// What went wrong and was not told yet: each once.
@@ -415,6 +439,9 @@ impl Index {
         let (mut n_read, n_all) = (0, plan.read.len());
         changes.removed = replaced.len();
         for batch in batches(&plan.read, self.memory) {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
             let read: Vec<read::Read> = batch
                 .par_iter()
                 .with_max_len(64)
@@ -533,12 +560,14 @@ impl Index {
 
     /// What an editor has open, whatever the disk says. Nothing is written.
     pub fn set_buffer(&mut self, path: &Path, text: &[u8]) {
-        let shown = files::show(path.strip_prefix(&self.workspace.root).unwrap_or(path));
-        let source = Source::new(path.to_owned(), shown.clone());
-        let settings = &self.workspace.settings;
-        let document = Document::parse(&source, text, settings, &mut Scratch::default());
-        let buffer = Buffer::new(shown.clone(), freshness::content(text), document, &Blotting::of(settings));
-        self.buffers.insert(shown, Arc::new(buffer));
+        let buffer = self.workspace.buffer(path, None, text);
+        self.buffers.insert(buffer.shown.clone(), Arc::new(buffer));
+        self.renew_snapshot();
+    }
+
+    /// All that an editor has open, in the place of what it had before.
+    pub fn set_buffers(&mut self, buffers: impl IntoIterator<Item = Arc<Buffer>>) {
+        self.buffers = buffers.into_iter().map(|buffer| (buffer.shown.clone(), buffer)).collect();
         self.renew_snapshot();
     }
 

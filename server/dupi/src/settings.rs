@@ -13,7 +13,7 @@ pub const MIN_SIMILARITY: f64 = 0.7;
 /// No hand-written file is larger; what is larger is data.
 pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub min_tokens: u32,
     pub min_lines: u32,

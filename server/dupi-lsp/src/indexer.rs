@@ -87,9 +87,9 @@ impl Indexer {
         let _ = self.jobs.send(Job::Within(paths));
     }
 
-    /// Finds all classes, with these buffers over what is on disk.
-    pub fn report(&self, buffers: Vec<Arc<Buffer>>, then: impl FnOnce(Result<Report, Error>) + Send + 'static) {
-        let _ = self.jobs.send(Job::Report(buffers, Box::new(then)));
+    /// A way to ask for all classes.
+    pub fn reporter(&self) -> Reporter {
+        Reporter(self.jobs.clone())
     }
 
     /// Ends what is under way; what was read until then stays.
@@ -108,6 +108,17 @@ impl Indexer {
 impl Drop for Indexer {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Finds all classes of a folder, in its turn.
+#[derive(Clone)]
+pub struct Reporter(Sender<Job>);
+
+impl Reporter {
+    /// With these buffers over what is on disk. A folder that is closed answers nothing.
+    pub fn report(&self, buffers: Vec<Arc<Buffer>>, then: impl FnOnce(Result<Report, Error>) + Send + 'static) {
+        let _ = self.0.send(Job::Report(buffers, Box::new(then)));
     }
 }
 

@@ -4,6 +4,8 @@
 //! `eager.rs` says why both are in the queue in the order in which they came.
 
 mod cancel_progress;
+mod code_action;
+mod code_lens;
 mod configuration;
 mod copies;
 mod diagnostic;
@@ -16,7 +18,9 @@ mod did_open;
 mod did_save;
 mod document;
 mod eager;
+mod execute_command;
 mod folder;
+mod hover;
 mod initialize;
 mod initialized;
 mod log;
@@ -31,6 +35,7 @@ mod status;
 mod uris;
 mod view;
 mod wire;
+mod workspace_diagnostic;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -44,10 +49,12 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
 use tower_lsp::jsonrpc::{Error, Result as Answer};
 use tower_lsp::ls_types::{
-    DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWatchedFilesParams,
-    DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
-    DocumentDiagnosticParams, DocumentDiagnosticReportResult, InitializeParams, InitializeResult, InitializedParams,
-    LSPAny, WorkDoneProgressCancelParams,
+    CodeActionParams, CodeActionResponse, CodeLens, CodeLensParams, DidChangeConfigurationParams,
+    DidChangeTextDocumentParams, DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams,
+    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams, DocumentDiagnosticParams,
+    DocumentDiagnosticReportResult, ExecuteCommandParams, Hover, HoverParams, InitializeParams, InitializeResult,
+    InitializedParams, LSPAny, WorkDoneProgressCancelParams, WorkspaceDiagnosticParams,
+    WorkspaceDiagnosticReportResult,
 };
 use tower_lsp::{LanguageServer, LspService};
 
@@ -196,6 +203,26 @@ impl LanguageServer for Server {
 
     async fn diagnostic(&self, params: DocumentDiagnosticParams) -> Answer<DocumentDiagnosticReportResult> {
         diagnostic::answer(&self.queue, params).await
+    }
+
+    async fn workspace_diagnostic(&self, params: WorkspaceDiagnosticParams) -> Answer<WorkspaceDiagnosticReportResult> {
+        workspace_diagnostic::answer(&self.queue, params).await
+    }
+
+    async fn code_lens(&self, params: CodeLensParams) -> Answer<Option<Vec<CodeLens>>> {
+        code_lens::answer(&self.queue, params).await
+    }
+
+    async fn hover(&self, params: HoverParams) -> Answer<Option<Hover>> {
+        hover::answer(&self.queue, params).await
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> Answer<Option<CodeActionResponse>> {
+        code_action::answer(&self.queue, params).await
+    }
+
+    async fn execute_command(&self, params: ExecuteCommandParams) -> Answer<Option<LSPAny>> {
+        execute_command::answer(&self.queue, params).await
     }
 }
 

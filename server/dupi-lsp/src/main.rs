@@ -40,6 +40,8 @@ enum Command {
     Check(Box<check::CheckArguments>),
     /// Build or refresh what is remembered of files and folders; show, verify or clear it
     Index(Box<index::Arguments>),
+    /// Show what can be set in an editor
+    Settings(preferences::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Index(arguments)) => index::run(&arguments),
+        Some(Command::Settings(arguments)) => preferences::run(&arguments),
         None => lsp::run(arguments.server),
     };
     outcome.unwrap_or_else(|error| {

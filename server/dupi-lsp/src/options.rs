@@ -14,6 +14,9 @@ pub const FILE: &str = "dupi.toml";
 /// much memory is taken. The file refuses every key that it does not know; for these it says why.
 const FLAGS_ONLY: [&str; 3] = ["index-dir", "no-index", "memory"];
 
+/// Reports write an id with so many digits.
+const ID_DIGITS: usize = 16;
+
 /// What can be set; each key is a flag and a key of `dupi.toml`.
 #[derive(clap::Args, Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -66,6 +69,20 @@ pub struct Options {
     /// How candidates are found: rolling, circular, interleaved; the answer is the same [default: rolling]
     #[arg(long, value_name = "BLOTTER")]
     pub blotter: Option<String>,
+    /// Classes that are never reported, each with a reason; only in the file
+    #[arg(skip)]
+    pub ignore: Option<Vec<Ignored>>,
+}
+
+/// A class that somebody looked at and wants as it is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ignored {
+    /// Its id, as reports have it.
+    class: String,
+    /// Why, for whoever reads the file: nobody else needs it.
+    #[serde(rename = "reason")]
+    _reason: String,
 }
 
 impl Options {
@@ -121,6 +138,7 @@ impl Options {
             hidden: self.hidden.or(others.hidden),
             nested: self.nested.or(others.nested),
             blotter: self.blotter.or(others.blotter),
+            ignore: self.ignore.or(others.ignore),
         }
     }
 
@@ -144,6 +162,7 @@ impl Options {
             hidden,
             nested,
             blotter,
+            ignore,
         } = self;
         if let Some(n) = min_tokens {
             settings.min_tokens = at_least_one("min-tokens", *n)?;
@@ -174,6 +193,14 @@ impl Options {
         if let Some(name) = blotter {
             let known = spellings(Blotter::ALL, Blotter::name);
             settings.blotter = names("blotter", std::slice::from_ref(name), Blotter::by_name, &known)?[0];
+        }
+        if let Some(ignore) = ignore {
+            let id = |ignored: &Ignored| {
+                let id = Some(&ignored.class).filter(|class| class.len() == ID_DIGITS);
+                id.and_then(|class| u64::from_str_radix(class, 16).ok())
+                    .ok_or_else(|| bad("class", format!("`{}` is no id of a class", ignored.class)))
+            };
+            settings.ignored = ignore.iter().map(id).collect::<Result<_, _>>()?;
         }
         if let Some(n) = threads {
             // More threads than cores help nobody, and a project's file must not start thousands.

@@ -2,21 +2,25 @@
 //!
 //! A project's `dupi.toml` is the base, and what the user sets here wins. Knows JSON, no protocol.
 
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
 use dupi::Zone;
 use serde_json::{Map, Value, json};
 
 use crate::options::Options;
 
 /// What an index may take in a server that sits beside an editor, in MiB: less than a check, which has the machine.
-pub const MEMORY: u64 = 256;
+const MEMORY: u64 = 256;
 /// More than any machine has.
 const MAX_MEMORY: u64 = 1 << 20;
 /// The least that an index can be built in.
 const MIN_MEMORY: u64 = dupi::index::MIN_MEMORY >> 20;
 
 /// One setting: `dupi.` and its key.
-pub struct Setting {
-    pub key: &'static str,
+struct Setting {
+    key: &'static str,
     shape: Shape,
     /// In JSON.
     default: &'static str,
@@ -53,7 +57,7 @@ const fn own(key: &'static str, shape: Shape, default: &'static str, about: &'st
 }
 
 /// The table.
-pub const SETTINGS: &[Setting] = &[
+const SETTINGS: &[Setting] = &[
     own("diagnostics.enable", Shape::Flag, "true", "Show copies as diagnostics."),
     own(
         "diagnostics.range",
@@ -281,8 +285,33 @@ impl Shape {
     }
 }
 
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// How to show them
+    #[arg(long, value_enum, default_value = "markdown")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// A table for people
+    Markdown,
+    /// A JSON schema for editors
+    Schema,
+}
+
+/// `dupi-lsp settings`.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let text = match arguments.format {
+        Format::Markdown => documentation(),
+        Format::Schema => format!("{:#}\n", schema()),
+    };
+    anstream::stdout().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// The settings as a JSON schema: what an editor's settings page is made of.
-pub fn schema() -> Value {
+fn schema() -> Value {
     let mut properties = Map::new();
     for setting in SETTINGS {
         let mut schema = setting.shape.schema();
@@ -299,7 +328,7 @@ pub fn schema() -> Value {
 }
 
 /// The settings as a table in Markdown.
-pub fn documentation() -> String {
+fn documentation() -> String {
     let mut out = String::from("| setting | default | what it does |\n|---|---|---|\n");
     for Setting { key, default, about, option, .. } in SETTINGS {
         let option = option.map_or(String::new(), |option| format!(" In `dupi.toml`: `{option}`."));

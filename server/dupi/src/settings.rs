@@ -37,6 +37,8 @@ pub struct Settings {
     pub skip_hidden: bool,
     /// Whether classes inside others are shown though they have no more copies.
     pub nested: bool,
+    /// Ids of classes that are not shown; what lies in them is not shown in their place.
+    pub ignored: Vec<u64>,
     pub blotter: Blotter,
 }
 
@@ -58,6 +60,7 @@ impl Default for Settings {
             skip_vendored: true,
             skip_hidden: true,
             nested: false,
+            ignored: Vec::new(),
             blotter: Blotter::Rolling,
         }
     }

@@ -9,12 +9,12 @@ use tower_lsp::ls_types::{
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::blocking;
-use super::copies::Copy;
+use super::copies::{Copy, Other};
 use super::offered::Offered;
 use super::session::Queue;
 use super::view::View;
 use crate::preferences::Severity;
-use crate::terminal::{count, escape};
+use crate::terminal::count;
 
 /// Places that a message names; the others follow as links.
 const MAX_NAMED: usize = 3;
@@ -72,9 +72,8 @@ fn diagnostic(view: &View, copy: &Copy, offered: &Offered) -> Option<Diagnostic>
         range = Range::new(range.start, Position::new(range.start.line, u32::from(u16::MAX)));
     }
     let related = offered.related_information.then(|| {
-        let link = |other: &super::copies::Other| {
-            let message = format!("{}:{}", escape(&other.shown), other.first_line());
-            Some(DiagnosticRelatedInformation { location: other.location(view)?, message })
+        let link = |other: &Other| {
+            Some(DiagnosticRelatedInformation { location: other.location(view)?, message: other.name() })
         };
         copy.others.iter().take(MAX_RELATED).filter_map(link).collect()
     });
@@ -95,12 +94,7 @@ pub fn message(copy: &Copy) -> String {
     let n = copy.others.len();
     let lines = count(u64::from(copy.lines()), "line", "lines");
     let places = count(n as u64, "other place", "other places");
-    let named: Vec<String> = copy
-        .others
-        .iter()
-        .take(MAX_NAMED)
-        .map(|other| format!("{}:{}", escape(&other.shown), other.first_line()))
-        .collect();
+    let named: Vec<String> = copy.others.iter().take(MAX_NAMED).map(Other::name).collect();
     let more = if n > MAX_NAMED { ", …" } else { "" };
     format!("{lines} duplicated in {places}: {}{more}", named.join(", "))
 }

@@ -2,14 +2,16 @@
 
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types::{
-    DiagnosticOptions, DiagnosticServerCapabilities, InitializeParams, InitializeResult, OneOf, SaveOptions,
-    ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
-    TextDocumentSyncSaveOptions, WorkspaceFolder, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions, DiagnosticOptions,
+    DiagnosticServerCapabilities, ExecuteCommandOptions, HoverProviderCapability, InitializeParams, InitializeResult,
+    OneOf, SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind,
+    TextDocumentSyncOptions, TextDocumentSyncSaveOptions, WorkspaceFolder, WorkspaceFoldersServerCapabilities,
+    WorkspaceServerCapabilities,
 };
 
 use super::offered::Offered;
 use super::session::Queue;
-use super::{parent, uris};
+use super::{execute_command, parent, uris};
 use crate::preferences::Preferences;
 
 pub fn answer(queue: &Queue, params: InitializeParams) -> Result<InitializeResult> {
@@ -53,15 +55,23 @@ fn capabilities(offered: &Offered) -> ServerCapabilities {
     let diagnostics = DiagnosticOptions {
         identifier: Some("dupi".to_owned()),
         inter_file_dependencies: true,
-        workspace_diagnostics: false,
+        workspace_diagnostics: true,
         ..DiagnosticOptions::default()
     };
+    let actions = CodeActionOptions { code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]), ..Default::default() };
     let folders =
         WorkspaceFoldersServerCapabilities { supported: Some(true), change_notifications: Some(OneOf::Left(true)) };
     // No definitions and no references: these are the language's own server's to answer.
     ServerCapabilities {
         position_encoding: Some(offered.encoding.kind()),
         text_document_sync: Some(TextDocumentSyncCapability::Options(sync)),
+        hover_provider: Some(HoverProviderCapability::Simple(true)),
+        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
+        code_action_provider: Some(CodeActionProviderCapability::Options(actions)),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: execute_command::COMMANDS.map(str::to_owned).to_vec(),
+            ..ExecuteCommandOptions::default()
+        }),
         diagnostic_provider: offered.pulls.then_some(DiagnosticServerCapabilities::Options(diagnostics)),
         workspace: Some(WorkspaceServerCapabilities { workspace_folders: Some(folders), ..Default::default() }),
         ..ServerCapabilities::default()

@@ -1,6 +1,6 @@
 //! What the client offers: nothing that it does not is ever sent.
 
-use tower_lsp::ls_types::ClientCapabilities;
+use tower_lsp::ls_types::{ClientCapabilities, MarkupKind, ResourceOperationKind};
 
 use super::positions::Encoding;
 
@@ -19,9 +19,10 @@ pub struct Offered {
     pub configuration: bool,
     pub configuration_registration: bool,
     pub show_document: bool,
-    pub apply_edit: bool,
     /// Edits may name the version of a document that they are meant for.
     pub versioned_edits: bool,
+    /// … and make the file first.
+    pub creates_files: bool,
     pub code_action_literals: bool,
     /// Hovers in Markdown.
     pub markdown: bool,
@@ -56,14 +57,17 @@ impl Offered {
             configuration: yes(workspace.and_then(|workspace| workspace.configuration)),
             configuration_registration: yes(changed.and_then(|changed| changed.dynamic_registration)),
             show_document: window.and_then(|window| window.show_document.as_ref()).is_some_and(|show| show.support),
-            apply_edit: yes(workspace.and_then(|workspace| workspace.apply_edit)),
             versioned_edits: yes(workspace
                 .and_then(|workspace| workspace.workspace_edit.as_ref())
                 .and_then(|edit| edit.document_changes)),
+            creates_files: workspace
+                .and_then(|workspace| workspace.workspace_edit.as_ref())
+                .and_then(|edit| edit.resource_operations.as_ref())
+                .is_some_and(|operations| operations.contains(&ResourceOperationKind::Create)),
             code_action_literals: text
                 .and_then(|text| text.code_action.as_ref())
                 .is_some_and(|action| action.code_action_literal_support.is_some()),
-            markdown: hover.is_some_and(|formats| formats.contains(&tower_lsp::ls_types::MarkupKind::Markdown)),
+            markdown: hover.is_some_and(|formats| formats.contains(&MarkupKind::Markdown)),
         }
     }
 }

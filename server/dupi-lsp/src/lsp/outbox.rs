@@ -14,6 +14,9 @@ use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types::notification::Notification;
 use tower_lsp::ls_types::request::Request;
 
+/// The last notification is handed over to the protocol layer, which takes it as soon as it runs again.
+const HANDED_OVER: Duration = Duration::from_millis(5);
+
 #[derive(Clone)]
 pub struct Outbox {
     client: Client,
@@ -44,6 +47,18 @@ impl Outbox {
         let client = self.client.clone();
         self.n_waiting.fetch_add(1, Ordering::Relaxed);
         let _ = self.sender.send(async move { client.send_notification::<N>(params).await }.boxed());
+    }
+
+    /// Waits until all that was sent before is on its way: what an answer follows up on must come before it.
+    pub async fn flushed(&self) {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.n_waiting.fetch_add(1, Ordering::Relaxed);
+        let told = async move {
+            let _ = sender.send(());
+        };
+        let _ = self.sender.send(told.boxed());
+        let _ = receiver.await;
+        tokio::time::sleep(HANDED_OVER).await;
     }
 
     /// How many notifications the client has not taken yet.

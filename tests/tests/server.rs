@@ -506,3 +506,20 @@ fn the_table_of_settings_is_the_one_in_the_documentation() {
     let readme = std::fs::read_to_string(folder.join("README.md")).expect("a README");
     assert!(readme.contains(&table.stdout), "dupi-lsp settings");
 }
+
+/// Fault 22. Only a binary with debug assertions can be asked to panic.
+#[cfg(debug_assertions)]
+#[test]
+fn a_request_that_panics_fails_alone() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client::simple(&root));
+    editor.settle();
+    for place in ["handler", "worker", "session"] {
+        let id = editor.request("workspace/executeCommand", json!({"command": "dupi.panic", "arguments": [place]}));
+        assert_eq!(editor.response(id)["error"]["code"], -32603, "{place}");
+    }
+    editor.open(&root.join("a.go"), &file("first"));
+    assert_eq!(editor.published(&root.join("a.go"), 1).len(), 1);
+    editor.forget("window/logMessage");
+}

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -24,10 +24,13 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// time, and little memory. Of larger folders they are counted when somebody asks for all of them.
 const MAX_COUNTED: usize = 10_000;
 
+/// Called with all classes of a folder.
+type Then = Box<dyn FnOnce(Result<Report, Error>) + Send>;
+
 enum Job {
     Refresh,
     Within(Vec<PathBuf>),
-    Report(Vec<Arc<Buffer>>, Box<dyn FnOnce(Result<Report, Error>) + Send>),
+    Report(Vec<Arc<Buffer>>, Then),
     Stop,
 }
 
@@ -43,8 +46,8 @@ pub enum News {
         snapshot: Arc<Snapshot>,
         files: usize,
     },
-    /// It has nothing more to do; `classes` if they were counted.
-    Idle {
+    /// It has told of all that it was asked to look at; `classes` if they were counted.
+    Looked {
         classes: Option<usize>,
     },
     /// Something that a person should know.
@@ -53,9 +56,25 @@ pub enum News {
 
 pub struct Indexer {
     jobs: Sender<Job>,
+    load: Arc<Load>,
     /// Ends a refresh that is under way.
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// How much there is to do: looks that were asked for, and those of them that were taken.
+#[derive(Default)]
+struct Load {
+    n_asked: AtomicU64,
+    n_done: AtomicU64,
+}
+
+impl Load {
+    /// Sends a job that looks at files.
+    fn send(&self, jobs: &Sender<Job>, job: Job) {
+        self.n_asked.fetch_add(1, Ordering::SeqCst);
+        let _ = jobs.send(job);
+    }
 }
 
 /// How an index is kept.
@@ -71,20 +90,32 @@ impl Indexer {
     pub fn start(workspace: Arc<Workspace>, keeping: Keeping, tell: impl Fn(News) + Send + Sync + 'static) -> Indexer {
         let (jobs, receiver) = channel();
         let stop = Arc::new(AtomicBool::new(false));
-        let _ = jobs.send(Job::Refresh);
-        let thread = Thread { workspace, stop: Arc::clone(&stop), jobs: jobs.clone(), tell: Box::new(tell) };
+        let load = Arc::new(Load::default());
+        load.send(&jobs, Job::Refresh);
+        let thread = Thread {
+            workspace,
+            stop: Arc::clone(&stop),
+            load: Arc::clone(&load),
+            jobs: jobs.clone(),
+            tell: Box::new(tell),
+        };
         let thread = Builder::new().name("dupi-index".to_owned()).spawn(move || thread.run(keeping, receiver)).ok();
-        Indexer { jobs, stop, thread }
+        Indexer { jobs, load, stop, thread }
     }
 
     /// Looks at all files.
     pub fn refresh(&self) {
-        let _ = self.jobs.send(Job::Refresh);
+        self.load.send(&self.jobs, Job::Refresh);
     }
 
     /// Looks at these files, and what is below these folders.
     pub fn refresh_within(&self, paths: Vec<PathBuf>) {
-        let _ = self.jobs.send(Job::Within(paths));
+        self.load.send(&self.jobs, Job::Within(paths));
+    }
+
+    /// Is there something that it was asked to look at and has not told of?
+    pub fn is_busy(&self) -> bool {
+        self.load.n_done.load(Ordering::SeqCst) < self.load.n_asked.load(Ordering::SeqCst)
     }
 
     /// A way to ask for all classes.
@@ -125,6 +156,7 @@ impl Reporter {
 struct Thread {
     workspace: Arc<Workspace>,
     stop: Arc<AtomicBool>,
+    load: Arc<Load>,
     jobs: Sender<Job>,
     tell: Box<dyn Fn(News) + Send + Sync>,
 }
@@ -158,7 +190,7 @@ impl Thread {
             // Who asked for an end asked before this began.
             self.stop.store(false, Ordering::Relaxed);
             stop.store(false, Ordering::Relaxed);
-            if batch.all || !batch.paths.is_empty() {
+            if batch.n_looks > 0 {
                 self.refresh(&mut index, &stop, &batch);
             }
             for (buffers, then) in batch.reports {
@@ -185,13 +217,14 @@ impl Thread {
     }
 
     fn watch(&self, place: Option<&Place>) -> Watch {
-        let jobs = self.jobs.clone();
+        let (jobs, load) = (self.jobs.clone(), Arc::clone(&self.load));
         let ignore = place.map(|place| place.folder.clone()).into_iter().collect();
         let watch = Watch::start(&self.workspace.root, self.workspace.settings.clone(), ignore, move |event| {
-            let _ = jobs.send(match event {
+            let job = match event {
                 watch::Event::Changed(paths) => Job::Within(paths),
                 watch::Event::Rescan => Job::Refresh,
-            });
+            };
+            load.send(&jobs, job);
         });
         if let watch::Mode::Polling { why } = watch.mode() {
             (self.tell)(News::Trouble(format!("changes on disk are looked for every 30 s: {why}")));
@@ -221,16 +254,18 @@ impl Thread {
         for trouble in index.troubles() {
             (self.tell)(News::Trouble(trouble));
         }
-        (self.tell)(News::Idle { classes });
+        self.load.n_done.fetch_add(batch.n_looks, Ordering::SeqCst);
+        (self.tell)(News::Looked { classes });
     }
 }
 
 /// Jobs that are done together.
 #[derive(Default)]
 struct Batch {
+    n_looks: u64,
     all: bool,
     paths: BTreeSet<PathBuf>,
-    reports: Vec<(Vec<Arc<Buffer>>, Box<dyn FnOnce(Result<Report, Error>) + Send>)>,
+    reports: Vec<(Vec<Arc<Buffer>>, Then)>,
 }
 
 impl Batch {
@@ -239,6 +274,7 @@ impl Batch {
         let mut batch = Batch::default();
         let mut next = Some(first);
         while let Some(job) = next {
+            batch.n_looks += u64::from(matches!(job, Job::Refresh | Job::Within(_)));
             match job {
                 Job::Refresh => batch.all = true,
                 Job::Within(paths) => batch.paths.extend(paths),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tower_lsp::ls_types::DidChangeWatchedFilesParams;
 
 use super::session::Session;
-use super::uris;
+use super::{status, uris};
 use crate::options::FILE;
 
 /// Files that say which files are read.
@@ -45,5 +45,9 @@ pub fn look_at(session: &mut Session, paths: Vec<PathBuf>) {
     }
     if has_rules {
         session.sort_documents();
+    }
+    // From now on, until they were looked at, "nothing found" may mean "not looked yet".
+    if session.is_busy() {
+        status::tell(session);
     }
 }

@@ -28,13 +28,26 @@ pub async fn answer(queue: &Queue, params: ExecuteCommandParams) -> Result<Optio
         SHOW_COPIES => show_copies(queue, &arguments).await,
         COMPARE => compare(queue, &arguments).await,
         REINDEX => {
-            queue.post(|session| session.folders.iter().for_each(|folder| folder.indexer.refresh()));
+            queue.post(|session| {
+                session.folders.iter().for_each(|folder| folder.indexer.refresh());
+                status::tell(session);
+            });
             Ok(None)
         }
         REPORT => whole_report(queue).await,
         STATUS => {
             let status = queue.ask(|session, reply| drop(reply.send(status::status(session)))).await?;
             Ok(Some(json!(status)))
+        }
+        // So that tests can see what a mistake costs; a release has no such command.
+        #[cfg(debug_assertions)]
+        "dupi.panic" => {
+            match arguments.first().and_then(Value::as_str) {
+                Some("session") => queue.ask(|_, _: tokio::sync::oneshot::Sender<()>| panic!("asked for")).await?,
+                Some("worker") => blocking(|| panic!("asked for")).await?,
+                _ => panic!("asked for"),
+            }
+            Ok(None)
         }
         unknown => {
             Err(Error::invalid_params(format!("no such command: {unknown}; known are: {}", COMMANDS.join(", "))))

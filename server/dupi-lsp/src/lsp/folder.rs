@@ -26,7 +26,6 @@ pub struct Folder {
     pub saved: Arc<Snapshot>,
     /// Whether all files have been looked at once since it was opened.
     pub is_ready: bool,
-    pub is_busy: bool,
     /// Documents in the index, and classes if they were counted.
     pub n_files: usize,
     pub n_classes: Option<usize>,

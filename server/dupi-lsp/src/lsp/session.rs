@@ -179,7 +179,7 @@ impl Session {
     }
 
     pub fn is_busy(&self) -> bool {
-        !self.is_published || !self.to_open.is_empty() || self.folders.iter().any(|folder| folder.is_busy)
+        !self.is_published || !self.to_open.is_empty() || self.folders.iter().any(|folder| folder.indexer.is_busy())
     }
 
     // ---- documents
@@ -262,7 +262,6 @@ impl Session {
             indexer,
             saved,
             is_ready: false,
-            is_busy: true,
             n_files: 0,
             n_classes: None,
             progress: None,
@@ -305,7 +304,6 @@ impl Session {
                 let is_other = workspace.profile() != old.profile();
                 let folder = &mut self.folders[at];
                 folder.workspace = workspace;
-                folder.is_busy = true;
                 if is_other {
                     folder.is_ready = false;
                     folder.saved = Arc::new(dupi::snapshot::Snapshot::empty());
@@ -337,7 +335,6 @@ impl Session {
                 self.changed(None);
             }
             News::Started => {
-                folder.is_busy = true;
                 if !folder.is_ready && self.offered.progress && folder.progress.is_none() {
                     let title = format!("dupi: indexing {}", folder.name);
                     folder.progress = Some(Progress::begin(&self.outbox, format!("dupi/index/{}", id.0), title));
@@ -362,9 +359,8 @@ impl Session {
                 self.changed(None);
                 self.answer_waiting();
             }
-            News::Idle { classes } => {
+            News::Looked { classes } => {
                 folder.n_classes = classes;
-                folder.is_busy = false;
                 status::tell(self);
             }
             News::Trouble(trouble) => {

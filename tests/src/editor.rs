@@ -27,6 +27,8 @@ pub struct Client {
     pub answers: bool,
     pub arguments: Vec<String>,
     pub process_id: Option<u32>,
+    /// Whether it closes the server's standard error, so that every line written there fails.
+    pub closes_stderr: bool,
 }
 
 impl Client {
@@ -42,6 +44,7 @@ impl Client {
             answers: true,
             arguments: Vec::new(),
             process_id: None,
+            closes_stderr: false,
         }
     }
 
@@ -97,12 +100,10 @@ impl Editor {
         let folder = client.folders.first().cloned().unwrap_or_else(std::env::temp_dir);
         let arguments: Vec<&str> = client.arguments.iter().map(String::as_str).collect();
         let mut command = binary::command(&folder, cache.path(), &arguments);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the binary runs");
+        let stderr = if client.closes_stderr { Stdio::piped() } else { Stdio::null() };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
+        let mut child = command.spawn().expect("the binary runs");
+        drop(child.stderr.take());
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().expect("a pipe");
         let (sender, incoming) = channel();

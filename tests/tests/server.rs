@@ -523,3 +523,66 @@ fn a_request_that_panics_fails_alone() {
     assert_eq!(editor.published(&root.join("a.go"), 1).len(), 1);
     editor.forget("window/logMessage");
 }
+
+/// Fault 16.
+#[test]
+fn a_closed_standard_error_stops_nothing() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client { closes_stderr: true, ..Client::simple(&root) });
+    editor.settle();
+    for _ in 0..3 {
+        editor.change("file:///never/opened.go", 1, json!([]));
+    }
+    editor.open(&root.join("a.go"), &file("first"));
+    assert_eq!(editor.published(&root.join("a.go"), 1).len(), 1);
+    editor.forget("window/logMessage");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_editor_can_be_spoken_to_by_socket_and_by_pipe() {
+    use std::io::{Read, Write};
+    let workspace = two_copies();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}).to_string();
+    let message = format!("Content-Length: {}\r\n\r\n{body}", body.len());
+    let answered = |stream: &mut dyn ReadWrite| {
+        stream.write_all(message.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        let mut buffer = [0; 4096];
+        while !answer.contains("serverInfo") {
+            let n = stream.read(&mut buffer).expect("an answer");
+            assert!(n > 0, "{answer}");
+            answer.push_str(&String::from_utf8_lossy(&buffer[..n]));
+        }
+    };
+    let start = |arguments: &[&str]| {
+        let mut command = dupi_tests::binary::command(workspace.path(), workspace.path(), arguments);
+        command
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("the binary runs")
+    };
+    let ended = |mut server: std::process::Child| {
+        let mut said = String::new();
+        server.stdout.take().expect("a pipe").read_to_string(&mut said).expect("read");
+        assert_eq!(said, "", "nothing on standard output");
+        server.wait().expect("an end");
+    };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let server = start(&["--socket", &listener.local_addr().expect("an address").port().to_string()]);
+    answered(&mut listener.accept().expect("a client").0);
+    ended(server);
+    let name = workspace.path().join("pipe");
+    let listener = std::os::unix::net::UnixListener::bind(&name).expect("a pipe");
+    let server =
+        start(&["--pipe", name.to_str().expect("a name"), "--clientProcessId", &std::process::id().to_string()]);
+    answered(&mut listener.accept().expect("a client").0);
+    ended(server);
+}
+
+#[cfg(unix)]
+trait ReadWrite: std::io::Read + std::io::Write {}
+#[cfg(unix)]
+impl<T: std::io::Read + std::io::Write> ReadWrite for T {}

@@ -279,6 +279,7 @@ fn settings_are_pulled_and_pushed_and_change_without_a_restart() {
     drop(editor);
 
     let mut editor = Editor::start(Client { options: json!({"minLines": 15}), ..Client::simple(&root) });
+    editor.settle();
     editor.open(&a, &file("first"));
     assert_eq!(editor.published(&a, 1).len(), 0);
     let push = |editor: &mut Editor, settings: Value| {
@@ -308,6 +309,7 @@ fn a_malformed_or_hostile_project_file_is_a_diagnostic_and_means_defaults() {
     let mut editor = Editor::start(Client::simple(&root));
     let found = editor.published_uri(&uri(&root.join("dupi.toml")), |_| true);
     assert_eq!((found[0]["range"]["start"]["line"].as_i64(), found[0]["severity"].as_i64()), (Some(2), Some(1)));
+    editor.settle();
     editor.open(&a, &file("first"));
     assert_eq!(editor.published(&a, 1).len(), 1);
     workspace.write("dupi.toml", "min-lines = 15\nthreads = 10000\n");

@@ -18,9 +18,9 @@ use super::outbox::Outbox;
 use super::session::Queue;
 use super::view::View;
 
-/// An edit is answered so long after it: a word is typed as one edit more often than not. Counted from the first edit
-/// that is not answered, so that someone who never pauses is answered, too.
-const DEBOUNCE: Duration = Duration::from_millis(40);
+/// What an edit cannot have changed but in rare cases is looked at once nobody has typed for so long. The document that
+/// is edited is not held back at all: edits that come faster than they are answered are answered together as it is.
+const QUIET: Duration = Duration::from_millis(250);
 /// Notifications that a client has not taken yet. One that takes none gets no more, and the memory stays bounded.
 const MAX_WAITING: usize = 64;
 /// How often it looks whether the client takes something again.
@@ -68,9 +68,14 @@ impl Publisher {
         let mut work = lock(&self.0.work);
         let now = Instant::now();
         for uri in view.documents.keys() {
-            let (rank, at) =
-                if edited == Some(uri) { (Rank::Edited, now + DEBOUNCE) } else { (Rank::Rest, now + DEBOUNCE) };
+            let (rank, at) = match edited {
+                Some(edited) if edited == uri => (Rank::Edited, now),
+                Some(_) => (Rank::Rest, now + QUIET),
+                None => (Rank::Rest, now),
+            };
             let due = work.due.entry(uri.clone()).or_insert((rank, at));
+            // What waits for quiet waits on, and what is due stays so.
+            due.1 = if due.1 > now { at } else { due.1 };
             due.0 = due.0.min(rank);
         }
         work.tell_end |= edited.is_none();
@@ -184,10 +189,12 @@ impl Thread {
     /// Those that share a class with what was edited are next.
     fn promote(&self, view: &View, paths: &[std::path::PathBuf]) {
         let mut work = lock(&self.shared.work);
-        for (uri, (rank, _)) in &mut work.due {
+        let now = Instant::now();
+        for (uri, (rank, at)) in &mut work.due {
             let path = view.documents.get(uri).map(|open| &open.document.path);
             if path.is_some_and(|path| paths.contains(path)) {
                 *rank = (*rank).min(Rank::Shares);
+                *at = (*at).min(now);
             }
         }
     }

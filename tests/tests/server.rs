@@ -544,7 +544,7 @@ fn a_closed_standard_error_stops_nothing() {
 #[cfg(unix)]
 #[test]
 fn an_editor_can_be_spoken_to_by_socket_and_by_pipe() {
-    use std::io::{Read, Write};
+    use std::io::Read;
     let workspace = two_copies();
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}).to_string();
     let message = format!("Content-Length: {}\r\n\r\n{body}", body.len());

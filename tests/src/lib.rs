@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod binary;
 pub mod differential;
+pub mod editor;
 pub mod history;
 pub mod inputs;
 pub mod sources;

@@ -80,7 +80,8 @@ fn wrong_usage_is_exit_code_2_and_says_what_to_do() {
         (&["--check", "--top", "some"], "neither a number nor `all`"),
         (&["--check", "--nonsense"], "unexpected argument '--nonsense'"),
         (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
-        (&[], "Usage: dupi-lsp"),
+        (&["--stdio", "--pipe", "x"], "cannot be used with"),
+        (&["--stdio", "check"], "cannot be used with"),
     ] {
         let run = run(workspace.path(), arguments);
         assert_eq!(run.code, 2, "{arguments:?}");

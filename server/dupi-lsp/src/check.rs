@@ -101,6 +101,13 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
+/// A report as `--format json` writes it.
+pub fn json(report: &Report) -> serde_json::Value {
+    let mut written = Vec::new();
+    let json = json::write(&mut written, report).ok().and_then(|()| serde_json::from_slice(&written).ok());
+    json.unwrap_or_default()
+}
+
 /// What a check is made of: the classes, and the index that they came from, if it was one.
 struct Found {
     report: Report,

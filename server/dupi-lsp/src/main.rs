@@ -3,7 +3,10 @@
 
 mod check;
 mod index;
+mod indexer;
+mod lsp;
 mod options;
+mod preferences;
 mod terminal;
 mod workspace;
 
@@ -21,12 +24,14 @@ const FAILED: u8 = 2;
     name = "dupi-lsp",
     version,
     about = "Finds duplicated code and says where the copies are",
-    after_help = "Examples:\n  dupi-lsp --check              check the current folder\n  dupi-lsp --check src lib      check two folders\n  dupi-lsp index --stats        what is remembered of the current folder\n  dupi-lsp check --help         everything that can be set",
-    arg_required_else_help = true
+    after_help = "Without a command it is a language server: an editor starts it and speaks with it.\n\nExamples:\n  dupi-lsp --check              check the current folder\n  dupi-lsp --check src lib      check two folders\n  dupi-lsp index --stats        what is remembered of the current folder\n  dupi-lsp check --help         everything that can be set",
+    args_conflicts_with_subcommands = true
 )]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    #[command(flatten)]
+    server: lsp::ServerArguments,
 }
 
 #[derive(Subcommand)]
@@ -35,6 +40,8 @@ enum Command {
     Check(Box<check::CheckArguments>),
     /// Build or refresh what is remembered of files and folders; show, verify or clear it
     Index(Box<index::Arguments>),
+    /// Show what can be set in an editor
+    Settings(preferences::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -47,8 +54,10 @@ fn main() -> ExitCode {
         }
     };
     let outcome = match arguments.command {
-        Command::Check(arguments) => check::run(&arguments),
-        Command::Index(arguments) => index::run(&arguments),
+        Some(Command::Check(arguments)) => check::run(&arguments),
+        Some(Command::Index(arguments)) => index::run(&arguments),
+        Some(Command::Settings(arguments)) => preferences::run(&arguments),
+        None => lsp::run(arguments.server),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("dupi-lsp: {}", terminal::escape(&format!("{error:#}")));

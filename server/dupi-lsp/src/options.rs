@@ -14,6 +14,9 @@ pub const FILE: &str = "dupi.toml";
 /// much memory is taken. The file refuses every key that it does not know; for these it says why.
 const FLAGS_ONLY: [&str; 3] = ["index-dir", "no-index", "memory"];
 
+/// Reports write an id with so many digits.
+const ID_DIGITS: usize = 16;
+
 /// What can be set; each key is a flag and a key of `dupi.toml`.
 #[derive(clap::Args, Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -66,6 +69,20 @@ pub struct Options {
     /// How candidates are found: rolling, circular, interleaved; the answer is the same [default: rolling]
     #[arg(long, value_name = "BLOTTER")]
     pub blotter: Option<String>,
+    /// Classes that are never reported, each with a reason; only in the file
+    #[arg(skip)]
+    pub ignore: Option<Vec<Ignored>>,
+}
+
+/// A class that somebody looked at and wants as it is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ignored {
+    /// Its id, as reports have it.
+    class: String,
+    /// Why, for whoever reads the file: nobody else needs it.
+    #[serde(rename = "reason")]
+    _reason: String,
 }
 
 impl Options {
@@ -77,19 +94,27 @@ impl Options {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Options::default()),
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
-        let options: Options = toml::from_str(&text).map_err(|error| {
+        Options::parse(&text).map_err(|BadConfiguration { line, message }| {
+            let line = line.map_or(String::new(), |line| format!("{line}: "));
+            anyhow!("{}:{line}{message}", path.display())
+        })
+    }
+
+    /// The options that a project's file holds.
+    pub fn parse(text: &str) -> Result<Options, BadConfiguration> {
+        let options: Options = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start.min(text.len()));
             let line = text.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
-            let key = key_on_line(&text, line);
+            let key = key_on_line(text, line);
             let is_flag = key.is_some_and(|key| FLAGS_ONLY.contains(&key));
             let message = if is_flag { "only a flag: a project does not set it" } else { error.message() };
             let key = key.map_or(String::new(), |key| format!("`{key}`: "));
-            anyhow!("{}:{line}: {key}{message}", path.display())
+            BadConfiguration { line: Some(line), message: format!("{key}{message}") }
         })?;
-        options.settings().map_err(|error| {
-            // A bad value is told with the line that its key stands on.
-            let line = error.key.and_then(|key| line_of(&text, key)).map_or(String::new(), |line| format!("{line}: "));
-            anyhow!("{}:{line}{error}", path.display())
+        // A bad value is told with the line that its key stands on.
+        options.settings().map_err(|error| BadConfiguration {
+            line: error.key.and_then(|key| line_of(text, key)),
+            message: error.to_string(),
         })?;
         Ok(options)
     }
@@ -113,6 +138,7 @@ impl Options {
             hidden: self.hidden.or(others.hidden),
             nested: self.nested.or(others.nested),
             blotter: self.blotter.or(others.blotter),
+            ignore: self.ignore.or(others.ignore),
         }
     }
 
@@ -136,6 +162,7 @@ impl Options {
             hidden,
             nested,
             blotter,
+            ignore,
         } = self;
         if let Some(n) = min_tokens {
             settings.min_tokens = at_least_one("min-tokens", *n)?;
@@ -167,6 +194,14 @@ impl Options {
             let known = spellings(Blotter::ALL, Blotter::name);
             settings.blotter = names("blotter", std::slice::from_ref(name), Blotter::by_name, &known)?[0];
         }
+        if let Some(ignore) = ignore {
+            let id = |ignored: &Ignored| {
+                let id = Some(&ignored.class).filter(|class| class.len() == ID_DIGITS);
+                id.and_then(|class| u64::from_str_radix(class, 16).ok())
+                    .ok_or_else(|| bad("class", format!("`{}` is no id of a class", ignored.class)))
+            };
+            settings.ignored = ignore.iter().map(id).collect::<Result<_, _>>()?;
+        }
         if let Some(n) = threads {
             // More threads than cores help nobody, and a project's file must not start thousands.
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -183,6 +218,13 @@ impl Options {
         settings.nested = nested.unwrap_or(false);
         Ok(settings)
     }
+}
+
+/// What is wrong with a project's file, and on which line (from 1) if one is to blame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadConfiguration {
+    pub line: Option<usize>,
+    pub message: String,
 }
 
 /// An option with a value that it cannot have.

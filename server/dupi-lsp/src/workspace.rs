@@ -84,6 +84,11 @@ impl IndexArguments {
         }
         Ok(Place { base, folder, memory: self.memory.0.saturating_mul(1 << 20) })
     }
+
+    /// As if they were given as flags.
+    pub fn new(index_dir: Option<PathBuf>, mebibytes: u64) -> IndexArguments {
+        IndexArguments { index_dir, memory: Mebibytes(mebibytes) }
+    }
 }
 
 /// Where the index of a workspace is, or would be.
@@ -113,12 +118,16 @@ impl Place {
     /// What can wait until the answer is given: merges, and removing what nobody uses any more.
     pub fn tidy(&self, index: &mut Index) {
         index.merge();
-        if index.is_writer()
-            && let Err(error) = place::touch(&self.folder)
-        {
+        if let Err(error) = self.keep(index) {
             terminal::note(&format!("the index will be taken for unused: {error}"));
         }
+    }
+
+    /// Marks the index as used, and removes those that nobody uses any more.
+    pub fn keep(&self, index: &Index) -> std::io::Result<()> {
+        let touched = if index.is_writer() { place::touch(&self.folder) } else { Ok(()) };
         place::collect(&self.base, &self.folder, SystemTime::now());
+        touched
     }
 }
 

@@ -122,6 +122,36 @@ pub fn find_within(root: &Path, paths: &[PathBuf], within: Vec<PathBuf>, setting
     walk(root, paths, Some(within), None, settings)
 }
 
+/// Would [`find`] read a file at this path, or a folder at it, if there was one?
+pub fn would_find(root: &Path, paths: &[PathBuf], path: &Path, settings: &Settings) -> bool {
+    if path.symlink_metadata().is_ok() {
+        let found = find_within(root, paths, vec![path.to_owned()], settings);
+        return found.is_ok_and(|found| !found.sources.is_empty());
+    }
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
+    let entered = Mutex::new(false);
+    let visit = |visited: &Path| {
+        if visited == folder {
+            *entered.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        }
+    };
+    let is_read = enter(root, Some(vec![folder.to_owned()]), settings, &visit).is_ok()
+        && entered.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let relative = path.strip_prefix(root).unwrap_or(path);
+    let matches =
+        |patterns: &[String]| globs(patterns, "include").is_ok_and(|set| set.is_some_and(|set| set.is_match(relative)));
+    let rules = if settings.gitignore {
+        Rules::above(folder).with_files_of(folder, rules::in_checkout(folder))
+    } else {
+        Rules::default()
+    };
+    is_read
+        && may_be_source(name)
+        && !rules.ignore(path, false)
+        && (settings.include.is_empty() || matches(&settings.include))
+        && !matches(&settings.exclude)
+}
+
 /// Tells of each folder that [`find`] reads below `root`, or at, below and on the way to `within`; of each before it is
 /// read, so that a folder that is watched from then on has no moment in which something comes unnoticed.
 pub fn enter(

@@ -14,7 +14,9 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use dupi_grammars::Language;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -87,7 +89,38 @@ impl Workspace {
         );
         xxh3_64(text.as_bytes())
     }
+
+    /// What an editor has open under this path, as a document: in the `language` that the editor says, else in that of
+    /// its name.
+    pub fn buffer(&self, path: &Path, language: Option<&'static Language>, text: &[u8]) -> Buffer {
+        self.buffer_within(path, language, text, |_, tokenize| tokenize())
+    }
+
+    /// The same; `guard` is given the content, and a way to tokenize it.
+    fn buffer_within(
+        &self,
+        path: &Path,
+        language: Option<&'static Language>,
+        text: &[u8],
+        guard: impl FnOnce(u64, &dyn Fn() -> Tokenized) -> Tokenized,
+    ) -> Buffer {
+        let shown = files::show(path.strip_prefix(&self.root).unwrap_or(path));
+        let source = Source::new(path.to_owned(), shown.clone());
+        let content = freshness::content(text);
+        let document = guard(content, &|| {
+            let scratch = &mut Scratch::default();
+            match language {
+                _ if text.len() as u64 > self.settings.max_file_bytes => Err(SkipReason::TooLarge),
+                Some(language) => Document::from_text(&source, language, text, &self.settings, scratch).map(Some),
+                None => Document::parse(&source, text, &self.settings, scratch),
+            }
+        });
+        Buffer::new(shown, content, document, &Blotting::of(&self.settings))
+    }
 }
+
+/// A document, nothing if a file is no source, or why it is skipped.
+type Tokenized = Result<Option<Document>, SkipReason>;
 
 /// What a refresh has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,6 +177,7 @@ pub struct Index {
     kept_answers: HashSet<u64>,
     cache: Arc<Cache>,
     snapshot: Arc<Snapshot>,
+    stop: Arc<AtomicBool>,
     troubles: Vec<String>,
     /// What was told, and is not over.
     told: Vec<&'static str>,
@@ -187,6 +221,7 @@ impl Index {
             kept_answers: HashSet::new(),
             snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[], Arc::clone(&cache))),
             cache,
+            stop: Arc::default(),
             troubles: Vec::new(),
             told: Vec::new(),
         }
@@ -209,6 +244,12 @@ impl Index {
     /// What is current now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot)
+    }
+
+    /// Ends a refresh that is under way, for as long as it is set: what was read until then is kept, and the next
+    /// refresh reads the rest.
+    pub fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
     }
 
     /// What went wrong and was not told yet: each once.
@@ -455,6 +496,9 @@ impl Index {
         let (mut n_read, n_all) = (0, plan.read.len());
         changes.removed = replaced.len();
         for batch in batches(&plan.read, self.memory) {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
             let read: Vec<read::Read> = batch
                 .par_iter()
                 .with_max_len(64)
@@ -579,21 +623,23 @@ impl Index {
         manifest.collect(&*self.store, &[])
     }
 
-    /// What an editor has open, whatever the disk says. Nothing is written, but for a note while it is tokenized.
+    /// What an editor has open, whatever the disk says. Nothing is written, but for a note while it is opened.
     pub fn set_buffer(&mut self, path: &Path, text: &[u8]) {
-        let shown = self.shown(path);
-        let source = Source::new(path.to_owned(), shown.clone());
-        let settings = &self.workspace.settings;
-        let content = freshness::content(text);
-        let tokenize = || Document::parse(&source, text, settings, &mut Scratch::default());
-        // Keystrokes write nothing: who crashes on one opens the file again, and that is noted.
-        let document = match self.buffers.contains_key(&shown) {
-            true => self.quarantine.guard_unnoted(content, tokenize),
-            false => self.quarantine.guard(content, tokenize),
-        };
-        let document = document.unwrap_or(Err(SkipReason::Quarantined));
-        let buffer = Buffer::new(shown.clone(), content, document, &Blotting::of(settings));
-        self.buffers.insert(shown, Arc::new(buffer));
+        let is_open = self.buffers.contains_key(&self.shown(path));
+        let quarantine = &self.quarantine;
+        let buffer = self.workspace.buffer_within(path, None, text, |content, tokenize| {
+            // Keystrokes write nothing: who crashes on one opens the file again, and that is noted.
+            let document =
+                if is_open { quarantine.guard_unnoted(content, tokenize) } else { quarantine.guard(content, tokenize) };
+            document.unwrap_or(Err(SkipReason::Quarantined))
+        });
+        self.buffers.insert(buffer.shown.clone(), Arc::new(buffer));
+        self.renew_snapshot();
+    }
+
+    /// All that an editor has open, in the place of what it had before.
+    pub fn set_buffers(&mut self, buffers: impl IntoIterator<Item = Arc<Buffer>>) {
+        self.buffers = buffers.into_iter().map(|buffer| (buffer.shown.clone(), buffer)).collect();
         self.renew_snapshot();
     }
 

@@ -123,6 +123,7 @@ fn groups_of_family(
 /// From raw classes to those that are shown, worst first.
 pub fn settle(raw: Vec<Class>, settings: &Settings) -> Vec<Class> {
     let mut classes = if settings.nested { drop_repeated(raw) } else { drop_nested(raw) };
+    classes.retain(|class| !settings.ignored.contains(&class.id));
     classes.sort_by(|a, b| {
         b.weight().cmp(&a.weight()).then_with(|| a.copies.cmp(&b.copies)).then_with(|| a.id.cmp(&b.id))
     });

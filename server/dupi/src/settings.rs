@@ -13,7 +13,7 @@ pub const MIN_SIMILARITY: f64 = 0.7;
 /// No hand-written file is larger; what is larger is data.
 pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub min_tokens: u32,
     pub min_lines: u32,
@@ -37,6 +37,8 @@ pub struct Settings {
     pub skip_hidden: bool,
     /// Whether classes inside others are shown though they have no more copies.
     pub nested: bool,
+    /// Ids of classes that are not shown; what lies in them is not shown in their place.
+    pub ignored: Vec<u64>,
     pub blotter: Blotter,
 }
 
@@ -58,6 +60,7 @@ impl Default for Settings {
             skip_vendored: true,
             skip_hidden: true,
             nested: false,
+            ignored: Vec::new(),
             blotter: Blotter::Rolling,
         }
     }

@@ -188,6 +188,36 @@ impl Snapshot {
         Snapshot { cache, parts, bases, buffers, hidden }
     }
 
+    /// What there is before anything is known.
+    pub fn empty() -> Snapshot {
+        Snapshot::new(Vec::new(), Vec::new(), &[], Cache::new())
+    }
+
+    /// The same documents with other buffers over them: whoever has texts open need not wait for who writes the index.
+    pub fn with_buffers(&self, mut buffers: Vec<Arc<Buffer>>) -> Snapshot {
+        // In the order of their paths, as an index has them: a class names its documents in that order.
+        buffers.sort_by(|a, b| a.shown.cmp(&b.shown));
+        let covered = |buffer: &Arc<Buffer>| {
+            (0..).zip(&self.parts).find_map(|(number, part)| {
+                let ordinal = part.segment.ordinal(&buffer.shown).filter(|&ordinal| !part.deleted.contains(ordinal))?;
+                Some((number, ordinal))
+            })
+        };
+        let covered: Vec<(u32, u32)> = buffers.iter().filter_map(covered).collect();
+        Snapshot::new(self.parts.clone(), buffers, &covered, Arc::clone(&self.cache))
+    }
+
+    /// The same with one more buffer, or with another one in the place of that of its path.
+    pub fn with_buffer(&self, buffer: &Arc<Buffer>) -> Snapshot {
+        let others = self.buffers.iter().filter(|other| other.shown != buffer.shown);
+        self.with_buffers(others.chain([buffer]).cloned().collect())
+    }
+
+    /// How many documents there are.
+    pub fn n_documents(&self) -> usize {
+        self.entries().filter(|(_, entry)| entry.is_document()).count() + self.buffers().count()
+    }
+
     fn first_buffer(&self) -> u32 {
         self.bases[self.parts.len()]
     }

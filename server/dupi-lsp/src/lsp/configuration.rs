@@ -1,0 +1,36 @@
+//! From a project's `dupi.toml` and the user's settings to how a folder is read.
+
+use std::path::Path;
+
+use dupi::index::Workspace;
+use tower_lsp::ls_types::{Diagnostic, DiagnosticSeverity, Position, Range};
+
+use crate::options::{BadConfiguration, FILE, Options};
+use crate::preferences::Preferences;
+
+/// How a folder is read. A project's file that cannot be used counts as none, and what is wrong with it is told.
+pub fn workspace(root: &Path, preferences: &Preferences) -> (Workspace, Option<BadConfiguration>) {
+    let read = match std::fs::read_to_string(root.join(FILE)) {
+        Ok(text) => Options::parse(&text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Options::default()),
+        Err(error) => Err(BadConfiguration { line: None, message: format!("cannot be read: {error}") }),
+    };
+    let (project, bad) = match read {
+        Ok(options) => (options, None),
+        Err(bad) => (Options::default(), Some(bad)),
+    };
+    // Each was found good by itself, and each key stands alone, so together they are.
+    let settings = preferences.options.clone().or(project).settings().unwrap_or_default();
+    (Workspace { root: root.to_owned(), paths: vec![root.to_owned()], settings }, bad)
+}
+
+pub fn diagnostic(bad: &BadConfiguration) -> Diagnostic {
+    let line = bad.line.unwrap_or(1).saturating_sub(1) as u32;
+    Diagnostic {
+        range: Range::new(Position::new(line, 0), Position::new(line + 1, 0)),
+        severity: Some(DiagnosticSeverity::ERROR),
+        source: Some("dupi".to_owned()),
+        message: format!("{}; the file is passed over as long as it is like this", bad.message),
+        ..Diagnostic::default()
+    }
+}

@@ -1,0 +1,89 @@
+//! `textDocument/hover`: on the first line of a copy, where the others are and what is different there.
+
+use std::fmt::Write;
+
+use tower_lsp::jsonrpc::Result;
+use tower_lsp::ls_types::{Hover, HoverContents, HoverParams, MarkupContent, MarkupKind};
+
+use super::blocking;
+use super::code_lens::title;
+use super::copies::{self, Copy};
+use super::session::Queue;
+use super::view::View;
+use crate::terminal::escape;
+
+/// Copies that are named: a hover is looked at, not read.
+const MAX_NAMED: usize = 10;
+/// Differences that are named for each of them.
+const MAX_DIFFERENCES: usize = 4;
+/// Longer texts are literals, of which the start says enough.
+const MAX_CHARS: usize = 40;
+
+pub async fn answer(queue: &Queue, params: HoverParams) -> Result<Option<Hover>> {
+    let asked = queue.ask(|session, reply| drop(reply.send((session.view(), session.offered.markdown))));
+    let (view, markdown) = asked.await?;
+    blocking(move || hover(&view, markdown, &params)).await
+}
+
+fn hover(view: &View, markdown: bool, params: &HoverParams) -> Option<Hover> {
+    let at = &params.text_document_position_params;
+    let open = view.documents.get(at.text_document.uri.as_str()).filter(|_| view.preferences.hover)?;
+    let text = open.document.text.as_deref()?;
+    let copies = view.copies(open);
+    let here: Vec<&Copy> = copies.iter().filter(|copy| copy.range.start.line == at.position.line).collect();
+    let parts: Vec<String> = here.iter().map(|copy| part(view, text, copy, markdown)).collect();
+    let kind = if markdown { MarkupKind::Markdown } else { MarkupKind::PlainText };
+    let contents = HoverContents::Markup(MarkupContent { kind, value: parts.join("\n\n") });
+    Some(Hover { contents, range: Some(here.first()?.range) })
+}
+
+fn part(view: &View, text: &str, copy: &Copy, markdown: bool) -> String {
+    let mut out = title(copy);
+    out.push('\n');
+    for other in copy.others.iter().take(MAX_NAMED) {
+        let uri = view.uri(&other.path).filter(|_| markdown);
+        let link = match uri {
+            Some(uri) => format!("[{}]({}#L{})", plain(&other.name()), uri.as_str(), other.first_line()),
+            None => other.name(),
+        };
+        let _ = write!(out, "\n- {link}");
+        let differences = copies::differences(text, copy, view, other).unwrap_or_default();
+        for (i, (own, others)) in differences.iter().take(MAX_DIFFERENCES).enumerate() {
+            let _ = write!(
+                out,
+                "{} {} → {}",
+                if i == 0 { ":" } else { "," },
+                quoted(own, markdown),
+                quoted(others, markdown)
+            );
+        }
+        if differences.len() > MAX_DIFFERENCES {
+            let _ = write!(out, ", and {} more", differences.len() - MAX_DIFFERENCES);
+        }
+    }
+    if copy.others.len() > MAX_NAMED {
+        let _ = write!(out, "\n- and {} more", copy.others.len() - MAX_NAMED);
+    }
+    out
+}
+
+/// A text of the source that Markdown does not take for anything else.
+fn quoted(text: &str, markdown: bool) -> String {
+    let mut short: String = escape(text).chars().take(MAX_CHARS).collect();
+    if short.chars().count() < text.chars().count() {
+        short.push('…');
+    }
+    match markdown {
+        // A fence longer than any in the text.
+        true if short.contains('`') => format!("`` {short} ``"),
+        true => format!("`{short}`"),
+        false => short,
+    }
+}
+
+/// A name that Markdown does not take for anything else.
+fn plain(name: &str) -> String {
+    name.chars()
+        .flat_map(|c| (c.is_ascii_punctuation() && !"/.:-".contains(c)).then_some('\\').into_iter().chain([c]))
+        .collect()
+}

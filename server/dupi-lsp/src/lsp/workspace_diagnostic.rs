@@ -1,0 +1,119 @@
+//! `workspace/diagnostic`: the diagnostics of all files that have some, and of those that had some the last time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use dupi::Report;
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
+use tower_lsp::ls_types::notification::Notification;
+use tower_lsp::ls_types::{
+    Diagnostic, FullDocumentDiagnosticReport, ProgressToken, UnchangedDocumentDiagnosticReport, Uri,
+    WorkspaceDiagnosticParams, WorkspaceDiagnosticReport, WorkspaceDiagnosticReportResult,
+    WorkspaceDocumentDiagnosticReport, WorkspaceFullDocumentDiagnosticReport,
+    WorkspaceUnchangedDocumentDiagnosticReport,
+};
+
+use super::diagnostic::{diagnostics, result_id};
+use super::folder::FolderId;
+use super::session::Queue;
+use super::view::View;
+use super::{blocking, copies};
+use crate::indexer::Reporter;
+
+/// Files of which a client is told at a time, if it takes an answer in parts.
+const PART: usize = 200;
+
+/// A part of an answer. The protocol layer has a type for work that is done, and none for this.
+enum PartOfAnswer {}
+
+#[derive(Deserialize, Serialize)]
+struct PartParams {
+    token: ProgressToken,
+    value: WorkspaceDiagnosticReport,
+}
+
+impl Notification for PartOfAnswer {
+    type Params = PartParams;
+    const METHOD: &'static str = "$/progress";
+}
+
+pub async fn answer(queue: &Queue, params: WorkspaceDiagnosticParams) -> Result<WorkspaceDiagnosticReportResult> {
+    let asked = queue.ask(|session, reply| {
+        let (offered, outbox) = (Arc::clone(&session.offered), session.outbox.clone());
+        session.when_ready(move |view| drop(reply.send((view, offered, outbox))));
+    });
+    let (view, offered, outbox) = asked.await?;
+    let mut found: BTreeMap<Uri, Vec<Diagnostic>> = BTreeMap::new();
+    for (id, reporter) in reporters(queue).await? {
+        let report = report(&view, id, &reporter).await?;
+        let (view, offered) = (Arc::clone(&view), Arc::clone(&offered));
+        let of_folder = blocking(move || {
+            let Some(folder) = view.folder(id) else { return Vec::new() };
+            let copies = copies::in_report(&view, folder, &report);
+            // What lies in a folder within this one is that one's.
+            let own = copies.iter().filter(|(path, _)| view.folder_of(path).is_some_and(|folder| folder.id == id));
+            own.filter_map(|(path, copies)| Some((view.uri(path)?, diagnostics(&view, copies, &offered)))).collect()
+        });
+        found.extend(of_folder.await?.into_iter().filter(|(_, items): &(Uri, Vec<Diagnostic>)| !items.is_empty()));
+    }
+    let before: HashMap<Uri, String> =
+        params.previous_result_ids.into_iter().map(|previous| (previous.uri, previous.value)).collect();
+    for uri in before.keys().filter(|uri| !found.contains_key(*uri)).cloned().collect::<Vec<_>>() {
+        found.insert(uri, Vec::new());
+    }
+    let version = |uri: &Uri| view.documents.get(uri.as_str()).map(|open| i64::from(open.document.version));
+    let mut items: Vec<WorkspaceDocumentDiagnosticReport> =
+        found.into_iter().map(|(uri, items)| item(version(&uri), before.get(&uri), uri, items)).collect();
+    if let Some(token) = params.partial_result_params.partial_result_token {
+        while !items.is_empty() {
+            let rest = items.split_off(items.len().min(PART));
+            let value = WorkspaceDiagnosticReport { items: std::mem::replace(&mut items, rest) };
+            outbox.notify::<PartOfAnswer>(PartParams { token: token.clone(), value });
+        }
+        outbox.flushed().await;
+    }
+    Ok(WorkspaceDiagnosticReportResult::Report(WorkspaceDiagnosticReport { items }))
+}
+
+fn item(
+    version: Option<i64>,
+    before: Option<&String>,
+    uri: Uri,
+    items: Vec<Diagnostic>,
+) -> WorkspaceDocumentDiagnosticReport {
+    let id = result_id(&items);
+    if before == Some(&id) {
+        WorkspaceDocumentDiagnosticReport::Unchanged(WorkspaceUnchangedDocumentDiagnosticReport {
+            uri,
+            version,
+            unchanged_document_diagnostic_report: UnchangedDocumentDiagnosticReport { result_id: id },
+        })
+    } else {
+        WorkspaceDocumentDiagnosticReport::Full(WorkspaceFullDocumentDiagnosticReport {
+            uri,
+            version,
+            full_document_diagnostic_report: FullDocumentDiagnosticReport { result_id: Some(id), items },
+        })
+    }
+}
+
+/// The ways to ask all folders for their classes.
+pub fn reporters(queue: &Queue) -> impl Future<Output = Result<Vec<(FolderId, Reporter)>>> + use<> {
+    queue.ask(|session, reply| {
+        let reporters = session.folders.iter().map(|folder| (folder.id, folder.indexer.reporter())).collect();
+        let _ = reply.send(reporters);
+    })
+}
+
+/// All classes of a folder of the view.
+pub async fn report(view: &Arc<View>, id: FolderId, reporter: &Reporter) -> Result<Report> {
+    let shared = Arc::clone(view);
+    let buffers = blocking(move || shared.folder(id).map(|folder| shared.buffers(folder)).unwrap_or_default()).await?;
+    let (sender, receiver) = oneshot::channel();
+    reporter.report(buffers, move |report| drop(sender.send(report)));
+    let failed = |message: String| Error { code: ErrorCode::ServerError(-32803), message: message.into(), data: None };
+    let report = receiver.await.map_err(|_| failed("the folder was closed".to_owned()))?;
+    report.map_err(|error| failed(error.to_string()))
+}

@@ -1,0 +1,590 @@
+//! The language server as an editor sees it: the real binary over standard input and output.
+
+use std::time::{Duration, Instant};
+
+use dupi_tests::editor::{Client, Editor, uri};
+use dupi_tests::workspace::Workspace;
+use serde_json::{Value, json};
+
+/// A function of some lines, with a name.
+fn function(name: &str) -> String {
+    format!(
+        "func {name}(a []int, b int) int {{\n\tsum := 0\n\tfor i, x := range a {{\n\t\tif x > b {{\n\t\t\tsum += x * i\n\t\t\tcontinue\n\t\t}}\n\t\tif x < 0 {{\n\t\t\tsum -= x\n\t\t}}\n\t\tsum += b + i*2\n\t}}\n\treturn sum\n}}\n"
+    )
+}
+
+fn file(name: &str) -> String {
+    format!("package p\n\n{}", function(name))
+}
+
+fn two_copies() -> Workspace {
+    let workspace = Workspace::new("");
+    workspace.write("a.go", file("first"));
+    workspace.write("b.go", file("second"));
+    workspace
+}
+
+fn root(workspace: &Workspace) -> std::path::PathBuf {
+    workspace.path().canonicalize().expect("a folder")
+}
+
+#[test]
+fn an_open_file_is_told_its_copies_and_an_edit_updates_the_others() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let (a, b) = (root.join("a.go"), root.join("b.go"));
+    let mut editor = Editor::start(Client::simple(&root));
+    editor.settle();
+    editor.open(&a, &file("first"));
+    let found = editor.published(&a, 1);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0]["range"], json!({"start": {"line": 2, "character": 0}, "end": {"line": 15, "character": 1}}));
+    assert_eq!(
+        (&found[0]["source"], &found[0]["code"], &found[0]["severity"]),
+        (&json!("dupi"), &json!("renamed"), &json!(3))
+    );
+    assert_eq!(found[0]["message"], "14 lines duplicated in 1 other place: b.go:3");
+    assert_eq!(found[0]["relatedInformation"][0]["location"]["uri"], uri(&b));
+    editor.open(&b, &file("second"));
+    assert_eq!(editor.published(&b, 1).len(), 1);
+    // What is not saved counts.
+    editor.replace(&b, 2, "package p\n");
+    assert_eq!(editor.published(&b, 2).len(), 0);
+    assert_eq!(editor.published(&a, 1).len(), 0, "the other file is told, too");
+    // Closed without saving: what is on disk counts again.
+    editor.close(&b);
+    assert_eq!(editor.published(&a, 1).len(), 1);
+}
+
+#[test]
+fn a_file_that_changes_on_disk_is_noticed() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let a = root.join("a.go");
+    let mut editor = Editor::start(Client::simple(&root));
+    assert_eq!(editor.settle()["files"], 2);
+    editor.open(&a, &file("first"));
+    assert_eq!(editor.published(&a, 1).len(), 1);
+    std::fs::remove_file(root.join("b.go")).expect("removed");
+    assert_eq!(editor.published(&a, 1).len(), 0);
+    workspace.write("c/d.go", file("third"));
+    assert_eq!(editor.published(&a, 1)[0]["message"], "14 lines duplicated in 1 other place: c/d.go:3");
+}
+
+#[test]
+fn who_pulls_waits_for_the_first_index_and_is_pushed_nothing() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client::rich(&root));
+    editor.open(&root.join("a.go"), &file("first"));
+    assert_eq!(editor.pulled(&root.join("a.go")).len(), 1);
+    assert_eq!(editor.pulled(&root.join("b.go")).len(), 1, "a file that is not open");
+    let text_document = json!({"uri": uri(&root.join("a.go"))});
+    let id = editor.call("textDocument/diagnostic", json!({"textDocument": text_document}))["resultId"].clone();
+    let again = editor.call("textDocument/diagnostic", json!({"textDocument": text_document, "previousResultId": id}));
+    assert_eq!(again, json!({"kind": "unchanged", "resultId": id}));
+    let status = editor.settle();
+    assert_eq!((&status["files"], &status["classes"]), (&json!(2), &json!(1)));
+    assert_eq!(editor.asked["client/registerCapability"].len(), 1);
+    editor.forget("$/progress");
+}
+
+/// Each edit appends a number; a request after each edit must see all of them.
+#[test]
+fn edits_and_requests_are_taken_in_the_order_in_which_they_came() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let a = root.join("a.go");
+    let mut editor = Editor::start(Client::rich(&root));
+    // Before, an answer waits for the index, and then sees all that came meanwhile.
+    editor.settle();
+    editor.open(&a, "package p\n");
+    let mut asked = Vec::new();
+    for round in 0..1000 {
+        // The copy moves down by a line with each edit.
+        let text = if round == 0 { format!("\n{}", function("first")) } else { "\n".to_owned() };
+        let at = json!({"line": 1, "character": 0});
+        editor.change(&uri(&a), round + 2, json!([{"range": {"start": at, "end": at}, "text": text}]));
+        let id = editor.request("textDocument/diagnostic", json!({"textDocument": {"uri": uri(&a)}}));
+        if round % 7 == 3 {
+            editor.notify("$/cancelRequest", json!({"id": id}));
+        }
+        asked.push((round, id));
+    }
+    for (round, id) in asked {
+        let answer = editor.response(id);
+        match answer.get("error") {
+            Some(error) => assert_eq!((error["code"].as_i64(), round % 7), (Some(-32800), 3), "{answer}"),
+            None => assert_eq!(answer["result"]["items"][0]["range"]["start"]["line"], round + 2, "{answer}"),
+        }
+    }
+    editor.settle();
+    editor.forget("$/progress");
+}
+
+#[test]
+fn the_server_ends_when_the_pipe_is_closed() {
+    let workspace = two_copies();
+    let mut editor = Editor::start(Client::simple(&root(&workspace)));
+    editor.settle();
+    let start = Instant::now();
+    editor.hang_up();
+    assert!(editor.wait(Duration::from_secs(5)).is_some(), "after {:?}", start.elapsed());
+}
+
+#[test]
+fn the_server_ends_when_its_client_is_gone_though_the_pipe_is_open() {
+    let workspace = two_copies();
+    let mut client = std::process::Command::new("sleep").arg("1").spawn().expect("a process");
+    let mut editor = Editor::start(Client { process_id: Some(client.id()), ..Client::simple(&root(&workspace)) });
+    editor.settle();
+    // Not waited for before: a zombie is gone, too.
+    assert!(editor.wait(Duration::from_secs(6)).is_some());
+    client.wait().expect("a child");
+}
+
+#[test]
+fn what_is_asked_after_shutdown_is_refused_and_exit_without_it_is_an_error() {
+    let workspace = two_copies();
+    let mut editor = Editor::start(Client::simple(&root(&workspace)));
+    editor.settle();
+    editor.call("shutdown", Value::Null);
+    let id = editor.request("textDocument/diagnostic", json!({"textDocument": {"uri": "file:///a.go"}}));
+    assert_eq!(editor.response(id)["error"]["code"], -32600);
+    editor.notify("exit", Value::Null);
+    assert!(editor.wait(Duration::from_secs(5)).expect("an end").success());
+    let mut editor = Editor::start(Client::simple(&root(&workspace)));
+    editor.notify("exit", Value::Null);
+    assert!(!editor.wait(Duration::from_secs(5)).expect("an end").success());
+}
+
+// ---- diagnostics of all files
+
+#[test]
+fn all_files_are_told_of_at_once_with_ids_and_in_parts() {
+    let workspace = two_copies();
+    workspace.write("alone.go", "package p\n");
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client::rich(&root));
+    let report = editor.call("workspace/diagnostic", json!({"previousResultIds": []}));
+    let items = report["items"].as_array().expect("a list");
+    let uris: Vec<&Value> = items.iter().map(|item| &item["uri"]).collect();
+    assert_eq!(uris, [&json!(uri(&root.join("a.go"))), &json!(uri(&root.join("b.go")))]);
+    let ids: Vec<Value> = items.iter().map(|item| json!({"uri": item["uri"], "value": item["resultId"]})).collect();
+    // What is not saved counts, and what had copies and has none any more is told of.
+    let again = editor.call("workspace/diagnostic", json!({"previousResultIds": ids}));
+    assert!(again["items"].as_array().expect("a list").iter().all(|item| item["kind"] == "unchanged"), "{again}");
+    editor.open(&root.join("b.go"), "package p\n");
+    let id = editor.request("workspace/diagnostic", json!({"previousResultIds": ids, "partialResultToken": "part"}));
+    let part = editor.take("a part", |message| message["params"]["token"] == "part");
+    let items = part["params"]["value"]["items"].as_array().expect("a list");
+    assert!(items.len() == 2 && items.iter().all(|item| item["items"] == json!([])), "{part}");
+    assert_eq!(editor.response(id)["result"], json!({"items": []}));
+    editor.forget("$/progress");
+}
+
+// ---- lenses, hovers, actions, commands
+
+#[test]
+fn a_copy_has_a_lens_a_hover_and_actions() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let (a, b) = (root.join("a.go"), root.join("b.go"));
+    let mut editor = Editor::start(Client::rich(&root));
+    editor.settle();
+    editor.forget("$/progress");
+    editor.open(&a, &file("first"));
+    let document = json!({"uri": uri(&a)});
+    let lenses = editor.call("textDocument/codeLens", json!({"textDocument": document}));
+    assert_eq!(lenses[0]["command"]["title"], "⧉ 1 copy · 14 lines · renamed");
+    assert_eq!(lenses[0]["command"]["arguments"][2][1]["uri"], uri(&b));
+    assert_eq!(lenses.as_array().map(Vec::len), Some(1));
+    let hover = |line: u32| json!({"textDocument": document, "position": {"line": line, "character": 3}});
+    let shown = editor.call("textDocument/hover", hover(2))["contents"]["value"].to_string();
+    assert!(shown.contains("[b.go:3]") && shown.contains("`first` → `second`"), "{shown}");
+    assert_eq!(editor.call("textDocument/hover", hover(5)), Value::Null, "only on the first line");
+
+    let at = json!({"line": 2, "character": 0});
+    let asked = json!({"textDocument": document, "range": {"start": at, "end": at}, "context": {"diagnostics": editor.pulled(&a)}});
+    let actions = editor.call("textDocument/codeAction", asked);
+    let titles: Vec<&str> =
+        actions.as_array().expect("a list").iter().filter_map(|action| action["title"].as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "Go to copy 1: b.go:3",
+            "Compare with copy 1: b.go:3",
+            "Show all 2 copies",
+            "Ignore this copy",
+            "Ignore all 2 copies in dupi.toml"
+        ]
+    );
+    let run =
+        |action: &Value| json!({"command": action["command"]["command"], "arguments": action["command"]["arguments"]});
+    editor.call("workspace/executeCommand", run(&actions[0]));
+    let compared = editor.call("workspace/executeCommand", run(&actions[1]));
+    assert_eq!(compared["differences"], json!([{"left": "first", "right": "second"}]));
+    editor.take("a message", |message| message["method"] == "window/showMessage");
+    let all = editor.call("workspace/executeCommand", run(&actions[2]));
+    assert_eq!(all.as_array().map(Vec::len), Some(2));
+    let status = editor.call("workspace/executeCommand", json!({"command": "dupi.status"}));
+    assert_eq!((&status["state"], &status["files"]), (&json!("idle"), &json!(2)));
+    assert_eq!(editor.asked["window/showDocument"].len(), 2);
+
+    let edit = &actions[3]["edit"]["documentChanges"][0]["edits"];
+    assert_eq!(edit, &json!([{"range": {"start": at, "end": at}, "newText": "// dupi:ignore\n"}]));
+    editor.replace(&a, 2, &format!("package p\n\n// dupi:ignore\n{}", function("first")));
+    assert_eq!(editor.pulled(&a).len(), 0, "what is ignored is not shown");
+    editor.replace(&a, 3, &file("first"));
+    assert_eq!(editor.pulled(&a).len(), 1);
+    // The other way: the class, by its id, in the project's file.
+    let text = actions[4]["edit"]["documentChanges"][0]["edits"][0]["newText"].as_str().expect("a text");
+    workspace.write("dupi.toml", text);
+    editor.notify(
+        "workspace/didChangeWatchedFiles",
+        json!({"changes": [{"uri": uri(&root.join("dupi.toml")), "type": 1}]}),
+    );
+    assert_eq!(editor.pulled(&a).len(), 0, "{text}");
+    let check = dupi_tests::binary::check_json(&root, &[]);
+    assert_eq!(check["classes"], json!([]));
+    editor.settle();
+    editor.forget("$/progress");
+}
+
+#[test]
+fn a_report_is_what_a_check_says() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client::simple(&root));
+    let report = editor.call("workspace/executeCommand", json!({"command": "dupi.report"}));
+    assert_eq!(report[0], dupi_tests::binary::check_json(&root, &[]));
+    let id = editor.request("workspace/executeCommand", json!({"command": "dupi.unknown"}));
+    assert_eq!(editor.response(id)["error"]["code"], -32602);
+    editor.call("workspace/executeCommand", json!({"command": "dupi.reindex"}));
+    editor.settle();
+}
+
+// ---- settings
+
+#[test]
+fn settings_are_pulled_and_pushed_and_change_without_a_restart() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let a = root.join("a.go");
+    let mut editor = Editor::start(Client { settings: json!({"minLines": 15}), ..Client::rich(&root) });
+    editor.open(&a, &file("first"));
+    assert_eq!(editor.pulled(&a).len(), 0, "asked for at the start");
+    editor.forget("$/progress");
+    editor.forget("window/logMessage");
+    drop(editor);
+
+    let mut editor = Editor::start(Client { options: json!({"minLines": 15}), ..Client::simple(&root) });
+    editor.settle();
+    editor.open(&a, &file("first"));
+    assert_eq!(editor.published(&a, 1).len(), 0);
+    let push = |editor: &mut Editor, settings: Value| {
+        editor.notify("workspace/didChangeConfiguration", json!({"settings": settings}))
+    };
+    push(&mut editor, json!({"dupi": {"diagnostics": {"severity": {"code": "warning"}}}}));
+    assert_eq!(editor.published(&a, 1)[0]["severity"], 2);
+    push(&mut editor, json!({"dupi": {"diagnostics.range": "firstLine"}}));
+    assert_eq!(editor.published(&a, 1)[0]["range"]["end"]["line"], 2);
+    push(&mut editor, json!({"dupi": {"exclude": ["b.go"]}}));
+    assert_eq!(editor.published(&a, 1).len(), 0);
+    push(&mut editor, json!({"dupi": {"minTokens": "many"}}));
+    assert_eq!(editor.published(&a, 1).len(), 1);
+    let told =
+        editor.take("a warning", |message| message["method"] == "window/logMessage" && message["params"]["type"] == 2);
+    assert!(told["params"]["message"].as_str().is_some_and(|message| message.contains("dupi.minTokens")), "{told}");
+    editor.settle();
+}
+
+/// Fault 27: what a project's file asks for that it may not, and a file that is no file of ours.
+#[test]
+fn a_malformed_or_hostile_project_file_is_a_diagnostic_and_means_defaults() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    workspace.write("dupi.toml", "min-lines = 15\n\nindex-dir = \"/etc\"\n");
+    let a = root.join("a.go");
+    let mut editor = Editor::start(Client::simple(&root));
+    let found = editor.published_uri(&uri(&root.join("dupi.toml")), |_| true);
+    assert_eq!((found[0]["range"]["start"]["line"].as_i64(), found[0]["severity"].as_i64()), (Some(2), Some(1)));
+    editor.settle();
+    editor.open(&a, &file("first"));
+    assert_eq!(editor.published(&a, 1).len(), 1);
+    workspace.write("dupi.toml", "min-lines = 15\nthreads = 10000\n");
+    editor.notify(
+        "workspace/didChangeWatchedFiles",
+        json!({"changes": [{"uri": uri(&root.join("dupi.toml")), "type": 2}]}),
+    );
+    assert_eq!(editor.published_uri(&uri(&root.join("dupi.toml")), |_| true).len(), 0);
+    assert_eq!(editor.published(&a, 1).len(), 0);
+    editor.settle();
+}
+
+// ---- what goes wrong on the wire and with the client
+
+/// Fault 18: positions that are nowhere, in each encoding.
+#[test]
+fn positions_outside_the_text_are_clamped_in_every_encoding() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let a = root.join("a.go");
+    for encoding in ["utf-8", "utf-16", "utf-32"] {
+        let mut client = Client::rich(&root);
+        client.capabilities["general"]["positionEncodings"] = json!([encoding]);
+        let mut editor = Editor::start(client);
+        assert_eq!(editor.initialized["capabilities"]["positionEncoding"], encoding);
+        // The smile is 4, 2 or 1 units wide; lines end in each way that there is.
+        editor.open(&a, "\u{feff}package p // \u{1f600}x\r\n\r\n");
+        let width = match encoding {
+            "utf-8" => 3 + 12 + 4,
+            "utf-16" => 1 + 13 + 2,
+            _ => 1 + 13 + 1,
+        };
+        let range = |a: u32, b: u32, c: u32, d: u32| json!({"start": {"line": a, "character": b}, "end": {"line": c, "character": d}});
+        let edits = json!([
+            {"range": range(0, width - 1, 0, width - 1), "text": ""},
+            {"range": range(0, 9999, 0, 9999), "text": "y"},
+            {"range": range(1, 7, 1, 9), "text": ""},
+            {"range": range(99, 0, 99, 99), "text": function("first").replace('\n', "\r\n")},
+        ]);
+        editor.change(&uri(&a), 2, edits);
+        let found = editor.pulled(&a);
+        assert_eq!(found[0]["range"]["start"], json!({"line": 2, "character": 0}), "{encoding}: {found:?}");
+        // End before start: nobody knows the text from here on.
+        editor.change(&uri(&a), 3, json!([{"range": range(3, 0, 1, 0), "text": ""}]));
+        assert_eq!(editor.pulled(&a).len(), 0);
+        editor.change(&uri(&a), 4, json!([{"range": range(0, 0, 0, 0), "text": "x"}]));
+        assert_eq!(editor.pulled(&a).len(), 0);
+        editor.replace(&a, 5, &file("first"));
+        assert_eq!(editor.pulled(&a).len(), 1);
+        editor.forget("$/progress");
+        editor.forget("window/logMessage");
+    }
+}
+
+/// Fault 19: one file is one document, however its URI is spelled; what is no file is compared and not stored.
+#[test]
+fn one_file_is_one_document_and_other_schemes_are_compared() {
+    let workspace = two_copies();
+    workspace.write("a b/100%.go", file("third"));
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client::simple(&root));
+    editor.settle();
+    let plain = format!("file://{}/a b/100%25.go", root.display());
+    let odd = format!("file://localhost{}/./x/..//%61%20b/100%25.go", root.display());
+    editor.open_uri(&plain, "go", &file("third"));
+    let escaped = plain.replace(' ', "%20");
+    let found = editor.published_uri(&escaped, |_| true);
+    assert_eq!(found[0]["message"], "14 lines duplicated in 2 other places: a.go:3, b.go:3", "not a copy of itself");
+    editor.open_uri(&odd, "go", &file("third"));
+    assert_eq!(editor.published_uri(&odd, |_| true)[0]["message"], found[0]["message"]);
+    for uri in ["untitled:Untitled-1", "git:/no/such/c.go?HEAD"] {
+        editor.open_uri(uri, "go", &file("fourth"));
+        let found = editor.published_uri(uri, |_| true);
+        assert!(found[0]["message"].as_str().is_some_and(|message| message.contains("3 other places")), "{found:?}");
+        editor.notify("textDocument/didClose", json!({"textDocument": {"uri": uri}}));
+        editor.published_uri(uri, |params| params["diagnostics"] == json!([]));
+    }
+    // A version of a file that git has is no copy of that file.
+    let git = format!("git:{}/a.go?HEAD", root.display());
+    editor.open_uri(&git, "go", &file("first"));
+    assert!(
+        editor.published_uri(&git, |_| true)[0]["message"]
+            .as_str()
+            .is_some_and(|message| message.contains("2 other places"))
+    );
+    editor.settle();
+}
+
+/// Fault 20.
+#[test]
+fn what_is_no_message_is_answered_and_passed_over() {
+    let workspace = two_copies();
+    let mut editor = Editor::start(Client::simple(&root(&workspace)));
+    editor.settle();
+    let bad: [&[u8]; 5] = [
+        b"Content-Length: -5\r\n\r\n",
+        b"Content-Type: nothing\r\n\r\n",
+        b"Content-Length: 99999999999999999999999\r\n\r\n",
+        b"Content-Length: 5\r\n\r\n{\"a\":",
+        b"Content-Length: 4\r\n\r\n\xff\xfe\x00\x01",
+    ];
+    for bytes in bad {
+        editor.send_bytes(bytes);
+        let answer = editor.take("an error", |message| message["error"]["code"] == -32700);
+        assert_eq!(answer["id"], Value::Null);
+    }
+    let id = editor.request("dupi/nothing", json!({}));
+    assert_eq!(editor.response(id)["error"]["code"], -32601);
+    editor.notify("dupi/nothing", json!({}));
+    let status = editor.call("workspace/executeCommand", json!({"command": "dupi.status"}));
+    assert_eq!(status["files"], 2);
+    // Half a message, and then nothing.
+    editor.send_bytes(b"Content-Length: 1000\r\n\r\n{\"jsonrpc\"");
+    editor.hang_up();
+    assert!(editor.wait(Duration::from_secs(5)).is_some());
+}
+
+/// Fault 20: a document of 200 MB costs no memory to speak of, and nothing else its answer.
+#[test]
+fn a_document_of_200_megabytes_is_passed_over() {
+    let workspace = two_copies();
+    let mut editor = Editor::start(Client::simple(&root(&workspace)));
+    editor.settle();
+    let before = "{\"jsonrpc\":\"2.0\",\"method\":\"textDocument/didOpen\",\"params\":{\"textDocument\":{\"uri\":\"file:///x.go\",\"languageId\":\"go\",\"version\":1,\"text\":\"";
+    let after = "\"}}}";
+    let n = 200 << 20;
+    editor.send_bytes(format!("Content-Length: {}\r\n\r\n{before}", before.len() + n + after.len()).as_bytes());
+    for _ in 0..n >> 20 {
+        editor.send_bytes(&[b'x'; 1 << 20]);
+    }
+    editor.send_bytes(after.as_bytes());
+    editor.take("an error", |message| message["error"]["code"] == -32700);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", editor.process_id())).unwrap_or_default();
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    assert!(peak.is_none_or(|peak| peak < 150_000), "{peak:?} kB");
+    editor.forget("window/logMessage");
+}
+
+/// Fault 21.
+#[test]
+fn a_client_that_never_answers_is_served() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let a = root.join("a.go");
+    let mut editor = Editor::start(Client { answers: false, ..Client::rich(&root) });
+    editor.open(&a, &file("first"));
+    assert_eq!(editor.pulled(&a).len(), 1);
+    editor.settle();
+}
+
+#[test]
+fn folders_come_and_go_each_with_an_index() {
+    let (one, two) = (two_copies(), two_copies());
+    let (one, two) = (root(&one), root(&two));
+    let mut editor = Editor::start(Client::simple(&one));
+    assert_eq!(editor.settle()["files"], 2);
+    let folder = |path: &std::path::Path| json!([{"uri": uri(path), "name": "two"}]);
+    editor.notify("workspace/didChangeWorkspaceFolders", json!({"event": {"added": folder(&two), "removed": []}}));
+    let c = two.join("b.go");
+    editor.open(&c, &file("second"));
+    assert_eq!(
+        editor.published_uri(&uri(&c), |params| params["diagnostics"] != json!([]))[0]["message"],
+        "14 lines duplicated in 1 other place: a.go:3"
+    );
+    assert_eq!(editor.settle()["files"], 4);
+    editor.notify("workspace/didChangeWorkspaceFolders", json!({"event": {"added": [], "removed": folder(&two)}}));
+    assert_eq!(editor.published(&c, 1).len(), 0);
+    assert_eq!(editor.settle()["files"], 2);
+}
+
+/// The index of yesterday is enough for an answer, and the lock is free again once the server is gone.
+#[test]
+fn a_second_start_finds_the_index_and_may_write_it() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client::simple(&root));
+    editor.settle();
+    let cache = editor.end();
+    let run = dupi_tests::binary::run_with(&root, cache.path(), &["index"]);
+    assert!(run.stdout.contains("nothing changed"), "{} {}", run.stdout, run.stderr);
+    let mut editor = Editor::start_with(Client::simple(&root), cache);
+    editor.open(&root.join("a.go"), &file("first"));
+    assert_eq!(editor.published_uri(&uri(&root.join("a.go")), |params| params["diagnostics"] != json!([])).len(), 1);
+    editor.settle();
+}
+
+#[test]
+fn the_table_of_settings_is_the_one_in_the_documentation() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let schema = dupi_tests::binary::run(&folder, &["settings", "--format", "schema"]);
+    let written = std::fs::read_to_string(folder.join("server/dupi-lsp/schema/settings.v1.json")).expect("a schema");
+    assert_eq!(schema.stdout, written, "dupi-lsp settings --format schema");
+    let table = dupi_tests::binary::run(&folder, &["settings"]);
+    let readme = std::fs::read_to_string(folder.join("README.md")).expect("a README");
+    assert!(readme.contains(&table.stdout), "dupi-lsp settings");
+}
+
+/// Fault 22. Only a binary with debug assertions can be asked to panic.
+#[cfg(debug_assertions)]
+#[test]
+fn a_request_that_panics_fails_alone() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client::simple(&root));
+    editor.settle();
+    for place in ["handler", "worker", "session"] {
+        let id = editor.request("workspace/executeCommand", json!({"command": "dupi.panic", "arguments": [place]}));
+        assert_eq!(editor.response(id)["error"]["code"], -32603, "{place}");
+    }
+    editor.open(&root.join("a.go"), &file("first"));
+    assert_eq!(editor.published(&root.join("a.go"), 1).len(), 1);
+    editor.forget("window/logMessage");
+}
+
+/// Fault 16.
+#[test]
+fn a_closed_standard_error_stops_nothing() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client { closes_stderr: true, ..Client::simple(&root) });
+    editor.settle();
+    for _ in 0..3 {
+        editor.change("file:///never/opened.go", 1, json!([]));
+    }
+    editor.open(&root.join("a.go"), &file("first"));
+    assert_eq!(editor.published(&root.join("a.go"), 1).len(), 1);
+    editor.forget("window/logMessage");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_editor_can_be_spoken_to_by_socket_and_by_pipe() {
+    use std::io::Read;
+    let workspace = two_copies();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}).to_string();
+    let message = format!("Content-Length: {}\r\n\r\n{body}", body.len());
+    let answered = |stream: &mut dyn ReadWrite| {
+        stream.write_all(message.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        let mut buffer = [0; 4096];
+        while !answer.contains("serverInfo") {
+            let n = stream.read(&mut buffer).expect("an answer");
+            assert!(n > 0, "{answer}");
+            answer.push_str(&String::from_utf8_lossy(&buffer[..n]));
+        }
+    };
+    let start = |arguments: &[&str]| {
+        let mut command = dupi_tests::binary::command(workspace.path(), workspace.path(), arguments);
+        command
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("the binary runs")
+    };
+    let ended = |mut server: std::process::Child| {
+        let mut said = String::new();
+        server.stdout.take().expect("a pipe").read_to_string(&mut said).expect("read");
+        assert_eq!(said, "", "nothing on standard output");
+        server.wait().expect("an end");
+    };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let server = start(&["--socket", &listener.local_addr().expect("an address").port().to_string()]);
+    answered(&mut listener.accept().expect("a client").0);
+    ended(server);
+    let name = workspace.path().join("pipe");
+    let listener = std::os::unix::net::UnixListener::bind(&name).expect("a pipe");
+    let server =
+        start(&["--pipe", name.to_str().expect("a name"), "--clientProcessId", &std::process::id().to_string()]);
+    answered(&mut listener.accept().expect("a client").0);
+    ended(server);
+}
+
+#[cfg(unix)]
+trait ReadWrite: std::io::Read + std::io::Write {}
+#[cfg(unix)]
+impl<T: std::io::Read + std::io::Write> ReadWrite for T {}

@@ -22,6 +22,8 @@ pub struct Folder {
     pub workspace: Arc<Workspace>,
     /// What is wrong with its `dupi.toml`, if anything is.
     pub bad: Option<BadConfiguration>,
+    /// Tells its index from those that it had with other settings.
+    pub epoch: u64,
     pub indexer: Indexer,
     pub saved: Arc<Snapshot>,
     /// Whether all files have been looked at once since it was opened.

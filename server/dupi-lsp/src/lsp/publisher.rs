@@ -2,7 +2,7 @@
 //!
 //! It always looks at the newest view: of edits that come faster than it answers only the last one is answered.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -58,7 +58,8 @@ struct Work {
 impl Publisher {
     pub fn start(outbox: Outbox, offered: Arc<Offered>, queue: Queue) -> Publisher {
         let shared = Arc::new(Shared { work: Mutex::default(), changed: Condvar::new() });
-        let thread = Thread { shared: Arc::clone(&shared), outbox, offered, queue, shown: HashMap::new() };
+        let thread =
+            Thread { shared: Arc::clone(&shared), outbox, offered, queue, shown: HashMap::new(), owed: HashSet::new() };
         thread::Builder::new().name("dupi-publish".to_owned()).spawn(move || thread.run()).ok();
         Publisher(shared)
     }
@@ -100,6 +101,8 @@ struct Thread {
     queue: Queue,
     /// What each document was last said to have, and which other files have part in it.
     shown: HashMap<String, Shown>,
+    /// Documents that were edited before there was anything to compare them with.
+    owed: HashSet<String>,
 }
 
 #[derive(Default)]
@@ -160,6 +163,14 @@ impl Thread {
 
     fn publish(&mut self, view: &Arc<View>, uri: &str, rank: Rank) {
         let Some(open) = view.documents.get(uri) else { return };
+        if !view.can_tell(&open.document) {
+            // What was said of it stands until there is something better to say.
+            if rank == Rank::Edited {
+                self.owed.insert(uri.to_owned());
+            }
+            return;
+        }
+        let rank = if self.owed.remove(uri) { Rank::Edited } else { rank };
         let copies = view.copies(open);
         let new = diagnostics(view, &copies, &self.offered);
         let mut shares_with: Vec<_> =
@@ -201,6 +212,7 @@ impl Thread {
 
     /// What is closed has no diagnostics of ours any more.
     fn clear(&mut self, uri: Uri) {
+        self.owed.remove(uri.as_str());
         let shown = self.shown.remove(uri.as_str());
         if !self.offered.pulls && shown.is_some_and(|shown| !shown.diagnostics.is_empty()) {
             self.send(uri, Vec::new(), None);

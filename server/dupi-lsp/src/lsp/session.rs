@@ -81,6 +81,7 @@ pub struct Session {
     waiting: Vec<Waiting>,
     n_stamps: u64,
     n_folders: u64,
+    n_indexers: u64,
     is_published: bool,
     has_opened: bool,
 }
@@ -104,6 +105,7 @@ pub fn start(outbox: Outbox, arguments: ServerArguments) -> Queue {
         waiting: Vec::new(),
         n_stamps: 0,
         n_folders: 0,
+        n_indexers: 0,
         is_published: true,
         has_opened: false,
     };
@@ -136,8 +138,10 @@ impl Session {
         if let Some(view) = &self.view {
             return Arc::clone(view);
         }
-        let folder =
-            |folder: &Folder| FolderView::new(folder.id, Arc::clone(&folder.workspace), Arc::clone(&folder.saved));
+        let folder = |folder: &Folder| {
+            let is_known = folder.is_ready || folder.n_files > 0;
+            FolderView::new(folder.id, Arc::clone(&folder.workspace), Arc::clone(&folder.saved), is_known)
+        };
         let open = |(uri, document): (&String, &Arc<Document>)| (uri.clone(), DocumentView::new(Arc::clone(document)));
         let view = Arc::new(View {
             folders: self.folders.iter().map(folder).collect(),
@@ -251,7 +255,7 @@ impl Session {
         self.n_folders += 1;
         let id = FolderId(self.n_folders);
         let workspace = Arc::new(workspace);
-        let indexer = self.indexer(id, &workspace, None);
+        let (epoch, indexer) = self.indexer(id, &workspace, None);
         let saved = Arc::new(dupi::snapshot::Snapshot::empty());
         self.folders.push(Folder {
             id,
@@ -259,6 +263,7 @@ impl Session {
             root,
             workspace,
             bad,
+            epoch,
             indexer,
             saved,
             is_ready: false,
@@ -271,11 +276,14 @@ impl Session {
         }
     }
 
-    fn indexer(&self, id: FolderId, workspace: &Arc<Workspace>, after: Option<JoinHandle<()>>) -> Indexer {
+    fn indexer(&mut self, id: FolderId, workspace: &Arc<Workspace>, after: Option<JoinHandle<()>>) -> (u64, Indexer) {
+        self.n_indexers += 1;
+        let epoch = self.n_indexers;
         let queue = self.queue.clone();
         let keeping =
             Keeping { place: self.arguments.index(self.preferences.memory), watched: !self.offered.watches, after };
-        Indexer::start(Arc::clone(workspace), keeping, move |news| queue.post(move |session| session.hear(id, news)))
+        let tell = move |news| queue.post(move |session| session.hear(id, epoch, news));
+        (epoch, Indexer::start(Arc::clone(workspace), keeping, tell))
     }
 
     pub fn remove_folder(&mut self, root: &Path) {
@@ -300,12 +308,14 @@ impl Session {
                 let workspace = Arc::new(workspace);
                 // It is replaced even if it reads the same files: it counts classes by its settings.
                 let before = self.folders[at].indexer.end();
-                self.folders[at].indexer = self.indexer(id, &workspace, before);
+                let (epoch, indexer) = self.indexer(id, &workspace, before);
                 let is_other = workspace.profile() != old.profile();
                 let folder = &mut self.folders[at];
+                (folder.epoch, folder.indexer) = (epoch, indexer);
                 folder.workspace = workspace;
                 if is_other {
                     folder.is_ready = false;
+                    folder.n_files = 0;
                     folder.saved = Arc::new(dupi::snapshot::Snapshot::empty());
                 }
             }
@@ -325,8 +335,10 @@ impl Session {
     }
 
     /// What an index tells.
-    fn hear(&mut self, id: FolderId, news: News) {
-        let Some(at) = self.folders.iter().position(|folder| folder.id == id) else { return };
+    fn hear(&mut self, id: FolderId, epoch: u64, news: News) {
+        // What comes late from an index that was replaced is of other settings.
+        let is_meant = |folder: &Folder| folder.id == id && folder.epoch == epoch;
+        let Some(at) = self.folders.iter().position(is_meant) else { return };
         let folder = &mut self.folders[at];
         match news {
             News::Opened(snapshot) => {

@@ -30,6 +30,8 @@ pub struct FolderView {
     pub workspace: Arc<Workspace>,
     /// As it is on disk.
     pub saved: Arc<Snapshot>,
+    /// Whether that says anything: yesterday's index does, none at all does not.
+    is_known: bool,
     snapshot: OnceLock<Arc<Snapshot>>,
 }
 
@@ -39,8 +41,8 @@ pub struct DocumentView {
 }
 
 impl FolderView {
-    pub fn new(id: FolderId, workspace: Arc<Workspace>, saved: Arc<Snapshot>) -> FolderView {
-        FolderView { id, workspace, saved, snapshot: OnceLock::new() }
+    pub fn new(id: FolderId, workspace: Arc<Workspace>, saved: Arc<Snapshot>, is_known: bool) -> FolderView {
+        FolderView { id, workspace, saved, is_known, snapshot: OnceLock::new() }
     }
 }
 
@@ -61,6 +63,15 @@ impl View {
         match self.documents.get(uri.as_str()) {
             Some(document) => Some(self.copies(document)),
             None => copies::in_file(self, &uris::path(uri)?).map(Arc::from),
+        }
+    }
+
+    /// Is there anything to compare a document with? Until there is, "no copies" would only mean "not looked yet".
+    pub fn can_tell(&self, document: &Document) -> bool {
+        if document.is_file {
+            self.folder_of(&document.path).is_none_or(|folder| folder.is_known)
+        } else {
+            self.folders.iter().all(|folder| folder.is_known)
         }
     }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use dupi_grammars::token::Unit;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -32,7 +33,8 @@ pub struct Raw {
 pub fn key(documents: &[Arc<Document>], place: &Fragment, settings: &Settings) -> u64 {
     let document = &documents[place.document as usize];
     let (codes, symbols) = document.read_tokens(place.start, place.end);
-    let shape = xxh3_64_with_seed(codes, family_salt(document.language.family));
+    let defines = document.units_in(place.start, place.end).next().map_or(0, |unit| unit.flags & Unit::DEFINITION);
+    let shape = xxh3_64_with_seed(codes, family_salt(document.language.family) ^ u64::from(defines));
     if !by_text_only(documents, place, settings) {
         return shape;
     }

@@ -11,6 +11,7 @@ use dupi_grammars::token::Unit;
 use libsais::SuffixArrayConstruction;
 use rayon::prelude::*;
 
+use crate::blots::mix;
 use crate::class::Fragment;
 use crate::document::Document;
 use crate::fingerprint::{Fingerprint, LastUses, fingerprint};
@@ -134,7 +135,7 @@ impl Reader<'_> {
             self.uses.read(&self.document.codes, self.document.symbols());
             self.has_read = true;
         }
-        let prints: Vec<Fingerprint> = stretch.iter().map(|unit| self.print(unit.start, unit.end)).collect();
+        let prints: Vec<Fingerprint> = stretch.iter().map(|unit| self.print(unit, unit.end)).collect();
         // Rows are looked for in all of the list, shared or not: where a row starts and ends must not depend on
         // what other documents hold.
         let rows = Rows::new(&prints);
@@ -144,7 +145,7 @@ impl Reader<'_> {
             let (period, length) = rows.at(i).unwrap_or((1, 1));
             let fragment = self.fragment(stretch, i..i + length);
             if self.is_shared(&fragment) {
-                let print = if length == 1 { prints[i] } else { self.print(fragment.start, fragment.end) };
+                let print = if length == 1 { prints[i] } else { self.print(&stretch[i], fragment.end) };
                 out.letters.push(Letter { fragment, print, first });
                 first = false;
             } else {
@@ -155,7 +156,11 @@ impl Reader<'_> {
             for range in patterns.chain(units) {
                 let piece = self.fragment(stretch, range.clone());
                 if piece.len() >= self.floor && self.is_shared(&piece) {
-                    let print = if range.len() == 1 { prints[range.start] } else { self.print(piece.start, piece.end) };
+                    let print = if range.len() == 1 {
+                        prints[range.start]
+                    } else {
+                        self.print(&stretch[range.start], piece.end)
+                    };
                     out.pieces.push((print.alpha, piece));
                 }
             }
@@ -181,9 +186,13 @@ impl Reader<'_> {
         self.outline.map_or(self.uses.distances(), |outline| &outline.distances)
     }
 
-    fn print(&self, start: u32, end: u32) -> Fingerprint {
-        let (codes, symbols, distances) = self.document.read_range(start, end, self.distances());
-        fingerprint(codes, symbols, distances)
+    /// The fingerprint of a unit and its neighbours up to `end`. What defines something for all is not what a function
+    /// defines for itself: they are judged differently, so they are no copies of each other.
+    fn print(&self, first: &Unit, end: u32) -> Fingerprint {
+        let (codes, symbols, distances) = self.document.read_range(first.start, end, self.distances());
+        let Fingerprint { exact, alpha } = fingerprint(codes, symbols, distances);
+        let seed = u64::from(first.flags & Unit::DEFINITION);
+        Fingerprint { exact: mix(exact ^ seed), alpha: mix(alpha ^ seed) }
     }
 
     fn fragment(&self, stretch: &[Unit], range: Range<usize>) -> Fragment {

@@ -23,9 +23,9 @@ use crate::blots::Blotting;
 use crate::bytes::{Reader, put};
 use crate::candidates::shared_ranges;
 use crate::class::{Class, Fragment, Kind, Zone};
-use crate::clones::{Library, Query, decode, ranges};
+use crate::clones::{Library, Query, Wanted, decode, ranges};
 use crate::document::Document;
-use crate::raw::{Raw, by_text_only, groups, judged, key, raw_classes};
+use crate::raw::{Raw, groups, judged, key, raw_classes};
 use crate::settings::Settings;
 
 /// 1: the first.
@@ -257,27 +257,27 @@ fn changes(
         let mut blots: Vec<u64> = went.iter().flat_map(|gone| Query::new(gone, settings).blots()).collect();
         blots.sort_unstable();
         for places in groups(&documents, &ranges(&documents, &blots, &blotting), settings, &[]) {
-            let gone = places.iter().filter(|place| before[place.document as usize].0);
-            changed.extend(gone.map(|place| key(&documents, place, settings)));
+            if places.iter().any(|place| before[place.document as usize].0) {
+                changed.insert(key(&documents, &places));
+            }
         }
     }
     // As it is: all letters of these documents, since what stands beside a run decides whether it can be made longer.
     let documents: Vec<Arc<Document>> = around.iter().map(|(_, document)| document.clone()).collect();
     let whole: Vec<Vec<Range<u32>>> =
         documents.iter().map(|document| std::iter::once(0..document.codes.len() as u32).collect()).collect();
-    let mut groups = groups(&documents, &whole, settings, &[]);
-    for places in &groups {
-        let fresh = places.iter().filter(|place| came.contains(&around[place.document as usize].0));
-        changed.extend(fresh.map(|place| key(&documents, place, settings)));
+    let mut groups: Vec<(u64, Vec<Fragment>)> = groups(&documents, &whole, settings, &[])
+        .into_iter()
+        .map(|places| (key(&documents, &places), places))
+        .collect();
+    for (key, places) in &groups {
+        if places.iter().any(|place| came.contains(&around[place.document as usize].0)) {
+            changed.insert(*key);
+        }
     }
-    // Single units of one structure are a group though only equal text makes classes of them: there may be some of a
-    // content that did not change, with copies elsewhere.
-    groups.retain(|places| {
-        let n_contents = if by_text_only(&documents, &places[0], settings) { places.len() } else { 1 };
-        places[..n_contents].iter().any(|place| changed.contains(&key(&documents, place, settings)))
-    });
+    groups.retain(|(key, _)| changed.contains(key));
+    let groups: Vec<Vec<Fragment>> = groups.into_iter().map(|(_, places)| places).collect();
     let mut raw = judged(&documents, settings, &groups);
-    raw.retain(|raw| changed.contains(&raw.key));
     let index: HashMap<u32, u32> = members.iter().map(|member| member.number).zip(0..).collect();
     for raw in &mut raw {
         for copy in &mut raw.class.copies {
@@ -293,7 +293,7 @@ fn partners<'a>(
     settings: &Settings,
 ) -> Vec<u32> {
     documents
-        .flat_map(|document| Query::new(document, settings).partners(library))
+        .flat_map(|document| Query::new(document, settings).partners(library, Wanted::Shape))
         .map(|partner| partner.number)
         .collect()
 }

@@ -109,7 +109,7 @@ pub struct Clones {
 /// Or nothing, if a document of the library cannot be read.
 pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Settings) -> Option<Clones> {
     let query = Query::new(document, settings);
-    let partners = query.partners(library);
+    let partners = query.partners(library, Wanted::Copies);
     let mut shared = query.repeated();
     shared.extend(partners.iter().flat_map(|partner| &partner.blots));
     shared.sort_unstable();
@@ -291,7 +291,7 @@ impl Query<'_> {
     }
 
     /// The documents that can hold a copy of something in this one, by number.
-    pub fn partners(&self, library: &impl Library) -> Vec<Partner> {
+    pub fn partners(&self, library: &impl Library, wanted: Wanted) -> Vec<Partner> {
         let mut order: Vec<u32> =
             (0..self.entries.len() as u32).filter(|&i| self.entries[i as usize].eligible).collect();
         order.sort_by_key(|&i| (self.entries[i as usize].blot, i));
@@ -317,8 +317,9 @@ impl Query<'_> {
         let own = (Side::by_codes(&self.document.codes), OnceLock::new());
         let shares = |hits: &&[Hit]| {
             let number = hits[0].document;
-            let chances = self.chances(hits);
+            let chances = self.chances(hits, wanted);
             let most = match () {
+                _ if chances.alike && wanted == Wanted::Shape => Hope::EqualText,
                 _ if chances.alike => Hope::Any,
                 _ if chances.equal => Hope::EqualText,
                 _ => return None,
@@ -331,6 +332,7 @@ impl Query<'_> {
             };
             // What cannot be read is for who needs it to tell.
             let hope = match library.codes(number).map_or(Hope::Any, by_codes) {
+                hope if wanted == Wanted::Shape => hope,
                 Hope::EqualText if chances.equal => library.prepared(number).map_or(Hope::Any, by_text),
                 Hope::EqualText => Hope::None,
                 hope => hope,
@@ -389,14 +391,15 @@ impl Query<'_> {
     }
 
     /// What a document that shares these entries can hold.
-    fn chances(&self, hits: &[Hit]) -> Chances {
+    fn chances(&self, hits: &[Hit], wanted: Wanted) -> Chances {
         let hope =
             |first: u32, last: u32| self.judge(self.entries[first as usize].start, self.entries[last as usize].end);
         // Shared entries with nothing but plain ones between them are one chain.
         let beside = |a: &Hit, b: &Hit| self.n_telling[a.entry as usize + 1] == self.n_telling[b.entry as usize];
         let alike = hits.chunk_by(beside).any(|chain| {
             let (first, last) = (chain[0].entry, chain[chain.len() - 1].entry);
-            hope(self.beside[first as usize].0, self.beside[last as usize].1) == Hope::Any
+            let hope = hope(self.beside[first as usize].0, self.beside[last as usize].1);
+            hope == Hope::Any || (wanted == Wanted::Shape && hope != Hope::None)
         });
         // Where texts are equal those of plain windows are, too.
         let next = |a: &Hit, b: &Hit| !a.other_text && !b.other_text && a.entry + 1 == b.entry;
@@ -457,6 +460,15 @@ impl Query<'_> {
             _ => Hope::Any,
         }
     }
+}
+
+/// What makes a document worth looking at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// It can hold a copy.
+    Copies,
+    /// It can hold something of the same shape: classes of one shape are judged together, whatever their texts are.
+    Shape,
 }
 
 /// A document that can hold a copy of something.

@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use dupi_grammars::token::Unit;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::blots::mix;
 use crate::candidates::family_salt;
 use crate::class::{Class, Fragment, Zone};
 use crate::document::Document;
@@ -24,25 +22,20 @@ use crate::zones::is_table;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raw {
-    /// A fingerprint of its content: raw classes of one content stand and fall together.
+    /// A fingerprint of the codes of its content: raw classes of one content stand and fall together.
     pub key: u64,
     pub class: Class,
 }
 
-/// The key of what stands at a place: of its codes, and of its text if only equal text makes copies of it.
-pub fn key(documents: &[Arc<Document>], place: &Fragment, settings: &Settings) -> u64 {
-    let document = &documents[place.document as usize];
-    let (codes, symbols) = document.read_tokens(place.start, place.end);
-    let defines = document.units_in(place.start, place.end).next().map_or(0, |unit| unit.flags & Unit::DEFINITION);
-    let shape = xxh3_64_with_seed(codes, family_salt(document.language.family) ^ u64::from(defines));
-    if !by_text_only(documents, place, settings) {
-        return shape;
-    }
-    symbols.iter().fold(shape, |key, &symbol| mix(key ^ u64::from(symbol)))
+/// The key of the content of a group of places.
+pub fn key(documents: &[Arc<Document>], places: &[Fragment]) -> u64 {
+    let Some(first) = places.first() else { return 0 };
+    let document = &documents[first.document as usize];
+    xxh3_64_with_seed(&document.codes[first.start as usize..first.end as usize], family_salt(document.language.family))
 }
 
 /// Does only equal text make copies of what stands at a place?
-pub fn by_text_only(documents: &[Arc<Document>], place: &Fragment, settings: &Settings) -> bool {
+fn by_text_only(documents: &[Arc<Document>], place: &Fragment, settings: &Settings) -> bool {
     let document = &documents[place.document as usize];
     let table = is_table(&document.codes[place.start as usize..place.end as usize]);
     needs_equal_text(document, place, table, settings)
@@ -62,7 +55,8 @@ pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Vec<Fr
         .with_max_len(256)
         .map_init(LastUses::default, |uses, places| {
             let classes = judge(documents, settings, places, uses);
-            classes.into_iter().map(|class| Raw { key: key(documents, &class.copies[0], settings), class })
+            let key = if classes.is_empty() { 0 } else { key(documents, places) };
+            classes.into_iter().map(move |class| Raw { key, class })
         })
         .flatten_iter()
         .collect();

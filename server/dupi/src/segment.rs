@@ -24,6 +24,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use dupi_grammars::Language;
 use dupi_grammars::token::Code;
@@ -264,6 +265,8 @@ fn version(bytes: &[u8]) -> Option<u32> {
 
 /// A segment that was opened and whose checksum is right.
 pub struct Segment {
+    /// Of this opening of it: what was read of a file that a third party has cut must not be taken for what it is later.
+    id: u64,
     bytes: Bytes,
     root: PathBuf,
     pub entries: Vec<Entry>,
@@ -363,7 +366,9 @@ impl Segment {
         }
         let places = of_entries;
         let posts = dictionary_end..posts_end;
-        Some(Segment { bytes, root: root.to_owned(), entries, places, blocks, dictionary, posts, checksum, sizes })
+        static N_OPENED: AtomicU64 = AtomicU64::new(0);
+        let id = N_OPENED.fetch_add(1, Ordering::Relaxed);
+        Some(Segment { id, bytes, root: root.to_owned(), entries, places, blocks, dictionary, posts, checksum, sizes })
     }
 
     /// The entry with this path.
@@ -425,7 +430,7 @@ impl Segment {
     fn block(&self, ordinal: u32) -> Option<(Block<'_>, usize)> {
         let Place { block, index } = (*self.places.get(ordinal as usize)?)?;
         let bytes = &self.bytes[self.blocks[block as usize].clone()];
-        Some((Block { id: Some((self.checksum(), block)), bytes }, index as usize))
+        Some((Block { id: Some((self.id, block)), bytes }, index as usize))
     }
 }
 

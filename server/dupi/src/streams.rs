@@ -123,7 +123,7 @@ pub struct Decoder {
     predictor: Predictor,
 }
 
-/// A segment's checksum and the number of a block in it.
+/// A segment, as it was opened, and the number of a block in it.
 pub type BlockId = (u64, u32);
 
 /// A block as it is stored, and which one it is if it may be asked for again.
@@ -144,16 +144,19 @@ impl Decoder {
     pub fn document(&mut self, block: Block, i: usize, dictionary: &Dictionary, head: Head) -> Option<Document> {
         let layout = Layout::read(block.bytes)?;
         self.decompress(block.id, &layout, dictionary)?;
-        let (structure, symbols) = layout.parts().nth(i)?;
-        self.read(structure, symbols?, dictionary, head)
+        let read =
+            layout.parts().nth(i).and_then(|(structure, symbols)| self.read(structure, symbols?, dictionary, head));
+        self.held = self.held.filter(|_| read.is_some());
+        read
     }
 
     /// The codes of the i-th document of a block alone: a tenth of the time.
     pub fn codes(&mut self, block: Block, i: usize, dictionary: &Dictionary) -> Option<Vec<Code>> {
         let layout = Layout::read(block.bytes)?;
         self.decompress(block.id, &layout, dictionary)?;
-        let (structure, _) = layout.parts().nth(i)?;
-        structure::codes(self.structure.get(structure)?)
+        let read = layout.parts().nth(i).and_then(|(structure, _)| structure::codes(self.structure.get(structure)?));
+        self.held = self.held.filter(|_| read.is_some());
+        read
     }
 
     fn decompress(&mut self, id: Option<BlockId>, layout: &Layout<'_>, dictionary: &Dictionary) -> Option<()> {

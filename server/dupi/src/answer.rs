@@ -241,9 +241,10 @@ fn changes(
 ) -> Option<(HashSet<u64>, Vec<Raw>)> {
     let blotting = Blotting::of(settings);
     let mut numbers: Vec<u32> = came.iter().copied().collect();
-    numbers.extend(partners(went.iter(), library, settings));
-    let fresh = decode(&numbers[..came.len()], library)?;
-    numbers.extend(partners(fresh.iter().map(|(_, document)| document), library, settings));
+    let fresh = decode(&numbers, library)?;
+    let gone: Vec<Query> = went.iter().map(|document| Query::new(document, settings)).collect();
+    numbers.extend(gone.iter().flat_map(|query| partners(query, library)));
+    numbers.extend(fresh.iter().flat_map(|(_, document)| partners(&Query::new(document, settings), library)));
     numbers.sort_unstable();
     numbers.dedup();
     let around = decode(&numbers, library)?;
@@ -254,7 +255,7 @@ fn changes(
         let mut before: Vec<(bool, &Arc<Document>)> = stayed.chain(went.iter().map(|gone| (true, gone))).collect();
         before.sort_by(|a, b| a.1.shown.cmp(&b.1.shown));
         let documents: Vec<Arc<Document>> = before.iter().map(|(_, document)| Arc::clone(document)).collect();
-        let mut blots: Vec<u64> = went.iter().flat_map(|gone| Query::new(gone, settings).blots()).collect();
+        let mut blots: Vec<u64> = gone.iter().flat_map(Query::blots).collect();
         blots.sort_unstable();
         for places in groups(&documents, &ranges(&documents, &blots, &blotting), settings, &[]) {
             if places.iter().any(|place| before[place.document as usize].0) {
@@ -287,15 +288,9 @@ fn changes(
     Some((changed, raw))
 }
 
-fn partners<'a>(
-    documents: impl Iterator<Item = &'a Arc<Document>>,
-    library: &impl Library,
-    settings: &Settings,
-) -> Vec<u32> {
-    documents
-        .flat_map(|document| Query::new(document, settings).partners(library, Wanted::Shape))
-        .map(|partner| partner.number)
-        .collect()
+/// The numbers of the documents that can hold something of the same shape.
+fn partners(query: &Query, library: &impl Library) -> Vec<u32> {
+    query.partners(library, Wanted::Shape).into_iter().map(|partner| partner.number).collect()
 }
 
 #[cfg(test)]

@@ -92,10 +92,12 @@ fn ranges_of(marks: &[(u64, Mark)], blots: &[u64], blotting: &Blotting, n_tokens
 /// The kept blots of a document, none of them shared as yet.
 fn marks(document: &Document, blotting: &Blotting, scratch: &mut Vec<u64>) -> Vec<(u64, Mark)> {
     let mut marks = Vec::new();
-    kept(document, blotting, scratch, |kept, blot| {
-        marks.push((blot, Mark { run_end: kept.run_end, plain: kept.is_plain(), shared: false }));
-    });
+    kept(document, blotting, scratch, |kept, blot| marks.push((blot, mark(&kept))));
     marks
+}
+
+fn mark(kept: &Kept) -> Mark {
+    Mark { run_end: kept.run_end, plain: kept.is_plain(), shared: false }
 }
 
 /// Classes, and the documents that they name by index.
@@ -123,7 +125,8 @@ pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Se
         .with_min_len(4)
         .map(|partner| library.prepared(partner.number).map(with_ranges))
         .collect::<Option<_>>()?;
-    partners.push(with_ranges(Arc::new(Prepared::new(document.clone()))));
+    let ranges = ranges_of(&query.marks, &shared, &query.blotting, document.codes.len() as u32);
+    partners.push((Arc::new(Prepared::new(document.clone())), ranges));
     partners.sort_by(|a, b| a.0.document.shown.cmp(&b.0.document.shown));
     let documents: Vec<Arc<Document>> = partners.iter().map(|(prepared, _)| prepared.document.clone()).collect();
     let outlines: Vec<Arc<Outline>> = partners.iter().map(|(prepared, _)| prepared.outline()).collect();
@@ -181,6 +184,7 @@ pub struct Query<'a> {
     document: &'a Document,
     blotting: Blotting,
     settings: &'a Settings,
+    marks: Vec<(u64, Mark)>,
     entries: Vec<Entry>,
     /// Entries before each that are not plain.
     n_telling: Vec<u32>,
@@ -218,13 +222,15 @@ impl Query<'_> {
             let i = reach.partition_point(|(start, _)| *start <= position);
             i.checked_sub(1).is_some_and(|i| reach[i].1 >= position + k)
         };
-        let mut entries: Vec<Entry> = Vec::new();
+        let (mut entries, mut marks): (Vec<Entry>, Vec<(u64, Mark)>) = (Vec::new(), Vec::new());
         kept(document, &blotting, &mut Vec::new(), |kept, blot| {
+            marks.push((blot, mark(&kept)));
             if let Some(last) = entries.last_mut() {
                 last.end = (kept.run_end - 1 + k).min(n_tokens);
             }
             match entries.last_mut() {
                 Some(last) if last.blot == blot => {
+                    last.end = n_tokens;
                     last.texts |= 1 << kept.text;
                     last.eligible |= eligible(kept.position);
                     last.positions.push(kept.position);
@@ -238,9 +244,6 @@ impl Query<'_> {
                     texts: 1 << kept.text,
                     eligible: eligible(kept.position),
                 }),
-            }
-            if let Some(last) = entries.last_mut() {
-                last.end = n_tokens;
             }
         });
         let mut n_telling = Vec::with_capacity(entries.len() + 1);
@@ -265,6 +268,7 @@ impl Query<'_> {
             document,
             blotting,
             settings,
+            marks,
             entries,
             n_telling,
             beside,

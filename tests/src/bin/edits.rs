@@ -25,7 +25,8 @@ use anyhow::{Context, Result, bail};
 use dupi::index::{Index, MEMORY, Stats, Workspace};
 use dupi::search::with_threads;
 use dupi::store::Folder;
-use dupi::{Class, File, Settings, place};
+use dupi::{File, Settings, place};
+use dupi_tests::answers::{named, touching};
 use serde_json::{Value, json};
 
 const USAGE: &str = "usage: edits FOLDER --index-dir DIR [--edits N] [--seed N] [--threads N] [--memory MIB] \
@@ -274,9 +275,10 @@ fn edit(
         let clones = index.clones_of(&file.path, settings);
         let find = start.elapsed() - set;
         let n_classes = clones.as_ref().map(|clones| clones.classes.len());
-        let found = clones
-            .as_ref()
-            .map(|clones| named(&clones.classes, |document| clones.documents[document as usize].shown.as_str()));
+        let found = clones.as_ref().map(|clones| {
+            let shown = |document: u32| clones.documents[document as usize].shown.clone();
+            clones.classes.iter().map(|class| named(class, shown)).collect()
+        });
         look(text, found)?;
         Ok(Taken { open: Duration::ZERO, set, find, n_classes })
     };
@@ -287,21 +289,6 @@ fn edit(
         *other = text[line].to_vec();
     }
     Ok(Taken { open, ..edited })
-}
-
-/// Classes with the names of their documents, which two answers number differently.
-fn named<'a>(classes: &[Class], shown: impl Fn(u32) -> &'a str) -> Vec<String> {
-    let name = |class: &Class| {
-        let copies: Vec<String> = class
-            .copies
-            .iter()
-            .zip(&class.at)
-            .map(|(copy, at)| format!("{} {at:?} {}..{}", shown(copy.document), copy.start, copy.end))
-            .collect();
-        let Class { id, kind, zone, tokens, lines, similarity, .. } = class;
-        format!("{id:016x} {kind:?} {zone:?} {tokens} {lines} {similarity} {copies:?}")
-    };
-    classes.iter().map(name).collect()
 }
 
 /// The documents of a folder once more, to search them from scratch with an edit.
@@ -329,11 +316,7 @@ impl Copied {
         std::fs::write(&path, text)?;
         let report = dupi::search(&self.root, std::slice::from_ref(&self.root), settings, &|_| {});
         std::fs::write(&path, before)?;
-        let report = report?;
-        let touches =
-            |class: &&Class| class.copies.iter().any(|copy| report.files[copy.document as usize].shown == shown);
-        let classes: Vec<Class> = report.classes.iter().filter(touches).cloned().collect();
-        Ok(named(&classes, |document| report.files[document as usize].shown.as_str()))
+        Ok(touching(&report?, shown))
     }
 }
 

@@ -686,9 +686,7 @@ impl Index {
             self.kept_answers.insert(key);
         }
         let before = self.answers.get(&key);
-        // With buffers it is found anew: a history is known (DUPI_SEED=151) in which bringing it up to date loses a class.
-        let on_disk = |before: &&Answered| self.buffers.is_empty() && !before.snapshot.has_buffers();
-        let known = before.filter(on_disk).map(|before| (&before.answer, &*before.snapshot));
+        let known = before.map(|before| (&before.answer, &*before.snapshot));
         let answer = self.snapshot.answer(&members, known, settings)?;
         if before.is_none_or(|before| before.answer != answer) {
             self.kept_answers.remove(&key);

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use dupi_grammars::token::Unit;
+use dupi_grammars::token::{Code, Unit};
 use libsais::SuffixArrayConstruction;
 use rayon::prelude::*;
 
@@ -29,6 +29,8 @@ pub struct Letter {
     pub print: Fingerprint,
     /// Not a neighbour of the letter before it.
     pub first: bool,
+    /// The token between it and the neighbour before it: a comma, if anything.
+    pub joint: Option<Code>,
 }
 
 /// What one document contributes.
@@ -102,7 +104,9 @@ fn stretches_in(document: &Document, order: &[u32], imports: bool, mut each: imp
             && (document.muted.is_empty() || !document.is_muted(unit.start, unit.end));
         // Imports and what follows them are no run: the ones never count as code, nor the others as imports.
         let turns = stretch.last().is_some_and(|last| (last.flags ^ unit.flags) & Unit::IMPORT != 0);
-        if unit.list != list || !counts || turns || unit.flags & Unit::BREAK != 0 {
+        // More than a separator is between units only where the code is broken.
+        let apart = stretch.last().is_some_and(|last| unit.start.wrapping_sub(last.end) > 1);
+        if unit.list != list || !counts || turns || apart || unit.flags & Unit::BREAK != 0 {
             each(&stretch);
             stretch.clear();
             list = unit.list;
@@ -146,7 +150,9 @@ impl Reader<'_> {
             let fragment = self.fragment(stretch, i..i + length);
             if self.is_shared(&fragment) {
                 let print = if length == 1 { prints[i] } else { self.print(&stretch[i], fragment.end) };
-                out.letters.push(Letter { fragment, print, first });
+                let between = i.checked_sub(1).map_or(0..0, |before| stretch[before].end..fragment.start);
+                let joint = between.map(|at| self.document.codes[at as usize]).next();
+                out.letters.push(Letter { fragment, print, first, joint });
                 first = false;
             } else {
                 first = true;
@@ -273,6 +279,7 @@ pub fn repeats(letters: &[Letter], by: By, floor: u32) -> Vec<Vec<Fragment>> {
             shifts.sort_unstable();
             shifts.dedup();
             let group = |length: usize| {
+                let length = words.without_joint(starts[0] as usize, length);
                 let mut fragments: Vec<Fragment> =
                     starts.iter().map(|&at| words.fragment(letters, at as usize, length)).collect();
                 apart(&mut fragments);
@@ -318,15 +325,19 @@ pub fn same(mut pieces: Vec<(u64, Fragment)>) -> Vec<Vec<Fragment>> {
     groups
 }
 
-/// The text over which the suffix array is built: repeated letters as numbers, stretches apart by numbers used once.
+/// The text over which the suffix array is built: repeated letters and the joints between them as numbers, stretches
+/// apart by numbers used once.
 struct Words {
     text: Vec<i32>,
-    /// The letter behind each place of the text.
+    /// The letter behind each place of the text, or one of [`JOINT`] and [`SEPARATOR`].
     letters: Vec<u32>,
     suffixes: Vec<i32>,
     /// Common prefix of each suffix with the one before it in the array.
     common: Vec<i32>,
 }
+
+const SEPARATOR: u32 = u32::MAX;
+const JOINT: u32 = u32::MAX - 1;
 
 /// A repeat: the suffixes `start..=end` of the array share their first `length` letters.
 struct Interval {
@@ -351,7 +362,7 @@ impl Words {
         }
         drop(order);
         let (mut text, mut origins) = (Vec::new(), Vec::new());
-        let mut separator = n_numbers;
+        let mut separator = n_numbers + i32::from(Code::MAX) + 1;
         let mut start = 0;
         for i in 0..=letters.len() {
             let ends = i == letters.len() || letters[i].first || numbers[i] == ONCE;
@@ -359,10 +370,16 @@ impl Words {
                 continue;
             }
             if i > start && letters[i - 1].fragment.end - letters[start].fragment.start >= floor {
-                text.extend_from_slice(&numbers[start..i]);
-                origins.extend(start as u32..i as u32);
+                for at in start..i {
+                    if let Some(joint) = letters[at].joint.filter(|_| at > start) {
+                        text.push(n_numbers + i32::from(joint));
+                        origins.push(JOINT);
+                    }
+                    text.push(numbers[at]);
+                    origins.push(at as u32);
+                }
                 text.push(separator);
-                origins.push(u32::MAX);
+                origins.push(SEPARATOR);
                 separator += 1;
             }
             // A letter that stands once belongs to no word; one that is the first of its list starts a new one.
@@ -382,18 +399,25 @@ impl Words {
         Words { text, letters: origins, suffixes, common }
     }
 
+    /// The length of a run without the joint that it may end with.
+    fn without_joint(&self, at: usize, length: usize) -> usize {
+        length - usize::from(self.letters[at + length - 1] == JOINT)
+    }
+
+    /// The tokens of a run that starts and ends with a letter.
     fn fragment(&self, letters: &[Letter], at: usize, length: usize) -> Fragment {
         let first = letters[self.letters[at] as usize].fragment;
         let last = letters[self.letters[at + length - 1] as usize].fragment;
         Fragment { document: first.document, start: first.start, end: last.end }
     }
 
-    /// All intervals whose common run has `floor` tokens and cannot be made longer to the left for all of them.
+    /// All intervals whose common run starts with a letter, has `floor` tokens, and cannot be made longer for all of them
+    /// by another letter on the left. If it ends with a joint, there is none for what is before that.
     fn intervals(&self, letters: &[Letter], floor: u32) -> Vec<Interval> {
-        /// The letter before all suffixes of an interval, or that there are several.
+        /// The letter before all suffixes of an interval, with the joint between; or that there are several.
         #[derive(Clone, Copy, PartialEq)]
         enum Left {
-            One(i32),
+            One(i32, i32),
             Several,
         }
         struct Open {
@@ -401,13 +425,14 @@ impl Words {
             start: u32,
             left: Left,
         }
-        let before = |suffix: i32| match suffix {
-            0 => Left::Several,
-            at => match self.text[at as usize - 1] {
+        let before = |suffix: i32| {
+            let at = suffix as usize;
+            match at.checked_sub(1).map(|before| self.letters[before]) {
                 // A separator is another one each time.
-                _ if self.letters[at as usize - 1] == u32::MAX => Left::Several,
-                letter => Left::One(letter),
-            },
+                None | Some(SEPARATOR) => Left::Several,
+                Some(JOINT) => Left::One(self.text[at - 2], self.text[at - 1]),
+                Some(_) => Left::One(self.text[at - 1], -1),
+            }
         };
         let join = |a: Left, b: Left| if a == b { a } else { Left::Several };
         let mut found = Vec::new();
@@ -428,8 +453,15 @@ impl Words {
                 }
                 let Open { length, start: from, left: of } = open.pop().expect("just seen");
                 (start, left) = (from, of);
-                let fragment = self.fragment(letters, self.suffixes[from as usize] as usize, length as usize);
-                if of == Left::Several && fragment.len() >= floor {
+                let at = self.suffixes[from as usize] as usize;
+                let without = self.without_joint(at, length as usize);
+                // Who shares a run and the joint after it is among those who share the run.
+                let shorter = open.last().map_or(0, |open| open.length).max(common) as usize;
+                if of == Left::Several
+                    && self.letters[at] != JOINT
+                    && (without == length as usize || without > shorter)
+                    && self.fragment(letters, at, without).len() >= floor
+                {
                     found.push(Interval { start: from, end: i as u32 - 1, length: length as u32 });
                 }
             }
@@ -475,23 +507,41 @@ mod tests {
 
     use super::*;
 
+    /// What is no letter but stands between two.
+    const COMMA: u8 = 9;
+
     /// Letters of one token each, one document per word.
     fn letters_of(words: &[Vec<u8>]) -> Vec<Letter> {
         let mut letters = Vec::new();
         for (document, word) in words.iter().enumerate() {
-            for (i, &letter) in word.iter().enumerate() {
+            for (i, &letter) in word.iter().enumerate().filter(|(_, letter)| **letter != COMMA) {
                 let fragment = Fragment { document: document as u32, start: i as u32, end: i as u32 + 1 };
                 let print = Fingerprint { exact: u64::from(letter), alpha: u64::from(letter) };
-                letters.push(Letter { fragment, print, first: i == 0 });
+                let joint = i.checked_sub(1).map(|before| word[before]).filter(|&before| before == COMMA);
+                letters.push(Letter { fragment, print, first: i == 0, joint });
             }
         }
         letters
     }
 
+    /// Words in which a comma stands after some letters, but never after the last.
+    fn with_commas(words: &[Vec<(u8, bool)>]) -> Vec<Vec<u8>> {
+        let spelled = |word: &Vec<(u8, bool)>| {
+            let mut spelled: Vec<u8> =
+                word.iter().flat_map(|&(letter, comma)| [letter].into_iter().chain(comma.then_some(COMMA))).collect();
+            spelled.pop_if(|last| *last == COMMA);
+            spelled
+        };
+        words.iter().map(spelled).collect()
+    }
+
     /// All maximal repeats, by trying every run against every other place.
     fn naive(words: &[Vec<u8>], floor: usize) -> BTreeSet<Vec<Fragment>> {
-        let runs: BTreeSet<&[u8]> =
-            words.iter().flat_map(|word| (floor..=word.len()).flat_map(|n| word.windows(n))).collect();
+        let runs: BTreeSet<&[u8]> = words
+            .iter()
+            .flat_map(|word| (floor..=word.len()).flat_map(|n| word.windows(n)))
+            .filter(|run| run[0] != COMMA && run.last() != Some(&COMMA))
+            .collect();
         let mut found = BTreeSet::new();
         for run in runs {
             let mut places = Vec::new();
@@ -502,8 +552,11 @@ mod tests {
                         let place =
                             Fragment { document: document as u32, start: i as u32, end: (i + run.len()) as u32 };
                         // At an edge nothing is common, so each edge is its own neighbour.
-                        before.insert(i.checked_sub(1).map_or(Err(place), |i| Ok(word[i])));
-                        after.insert(word.get(i + run.len()).map_or(Err(place), |&letter| Ok(letter)));
+                        let neighbour = |a: Option<&u8>, b: Option<&u8>| {
+                            a.map_or(Err(place), |&a| Ok((a, b.copied().filter(|_| a == COMMA))))
+                        };
+                        before.insert(neighbour(word[..i].last(), word[..i].iter().rev().nth(1)));
+                        after.insert(neighbour(word.get(i + run.len()), word.get(i + run.len() + 1)));
                         places.push(place);
                     }
                 }
@@ -513,7 +566,8 @@ mod tests {
                 let shifts = places
                     .windows(2)
                     .filter(|pair| pair[0].overlaps(&pair[1]))
-                    .map(|pair| pair[1].start - pair[0].start);
+                    .map(|pair| pair[1].start - pair[0].start)
+                    .map(|shift| shift - u32::from(run[shift as usize - 1] == COMMA));
                 let lengths = std::iter::once(run.len() as u32).chain(shifts);
                 for length in lengths.filter(|&length| length as usize >= floor) {
                     let mut places: Vec<Fragment> =
@@ -533,8 +587,10 @@ mod tests {
 
         #[test]
         fn maximal_repeats_are_those_of_the_naive_way(
-            words in prop::collection::vec(prop::collection::vec(0u8..4, 0..24), 1..5), floor in 1usize..5,
+            words in prop::collection::vec(prop::collection::vec((0u8..4, prop::bool::weighted(0.3)), 0..24), 1..5),
+            floor in 1usize..5,
         ) {
+            let words = with_commas(&words);
             let found: BTreeSet<Vec<Fragment>> =
                 repeats(&letters_of(&words), By::Structure, floor as u32).into_iter().collect();
             prop_assert_eq!(found, naive(&words, floor));

@@ -213,10 +213,6 @@ impl Snapshot {
         self.with_buffers(others.chain([buffer]).cloned().collect())
     }
 
-    pub(crate) fn has_buffers(&self) -> bool {
-        !self.buffers.is_empty()
-    }
-
     /// How many documents there are.
     pub fn n_documents(&self) -> usize {
         self.entries().filter(|(_, entry)| entry.is_document()).count() + self.buffers().count()

@@ -82,12 +82,22 @@ impl Blotting {
         Blotting { blotter, k, w: min_tokens + 1 - k }
     }
 
+    /// How many different codes a plain window may have.
+    fn max_plain(&self) -> usize {
+        self.k / Blotting::TOKENS_PER_PLAIN_CODE
+    }
+
+    /// Are all windows plain, so that another run of these codes is found only if its text is the same?
+    pub fn is_plain(&self, codes: &[Code]) -> bool {
+        plain::is_all_over(codes, self.k, self.max_plain())
+    }
+
     /// Calls `keep` for each blot that winnowing keeps, of tokens with these codes and the symbols of those that vary.
     /// `scratch` is only reused memory.
     pub fn kept(&self, codes: &[Code], symbols: &[u32], scratch: &mut Vec<u64>, mut keep: impl FnMut(Kept)) {
         scratch.clear();
         self.blotter.windows().blots(codes, self.k, scratch);
-        plain::texts(codes, symbols, self.k, self.k / Blotting::TOKENS_PER_PLAIN_CODE, |window, text, is_plain| {
+        plain::texts(codes, symbols, self.k, self.max_plain(), |window, text, is_plain| {
             // Between windows of one shape the text decides which is kept: the same one wherever this text stands.
             let shape = if is_plain { text | PLAIN } else { scratch[window] >> 1 };
             scratch[window] = shape & !TEXT | (1 + text % TEXT);

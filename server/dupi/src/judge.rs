@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use dupi_grammars::token::{Code, IDENTIFIER, Unit, varies};
 
+use crate::blots::Blotting;
 use crate::class::{Class, Fragment, Kind, Zone};
 use crate::document::Document;
 use crate::fingerprint::{LastUses, fingerprint, id};
@@ -141,6 +142,11 @@ fn min_step_tokens(settings: &Settings) -> u32 {
 
 /// The least similarity of copies of a fragment, and whether a renaming could be enough instead.
 fn asked_of(document: &Document, fragment: &Fragment, table: bool, settings: &Settings) -> (f64, bool) {
+    let codes = &document.codes[fragment.start as usize..fragment.end as usize];
+    // Others of this shape are come upon by chance: what is shown must not depend on that.
+    if Blotting::of(settings).is_plain(codes) {
+        return (1.0, false);
+    }
     let whole = holds_definition(document, fragment, settings.min_tokens);
     let asked = settings.min_similarity;
     let length = f64::from(fragment.len());

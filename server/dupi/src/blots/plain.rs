@@ -13,19 +13,53 @@ pub(super) fn texts(codes: &[Code], symbols: &[u32], k: usize, max: usize, mut e
     let top = (1..k).fold(1u64, |power, _| power.wrapping_mul(BASE));
     let mut texts = Texts::new(codes, symbols);
     let mut leaving = Texts::new(codes, symbols);
-    let mut counts = [0u32; 256];
-    let (mut different, mut hash) = (0, 0u64);
+    let mut different = Different::default();
+    let mut hash = 0u64;
     for (i, &code) in codes.iter().enumerate() {
-        let count = &mut counts[code as usize];
-        different += usize::from(*count == 0);
-        *count += 1;
+        different.enter(code);
         hash = hash.wrapping_mul(BASE).wrapping_add(texts.next());
         let Some(start) = (i + 1).checked_sub(k) else { continue };
-        each(start, mix(hash), different <= max);
+        each(start, mix(hash), different.n <= max);
         hash = hash.wrapping_sub(leaving.next().wrapping_mul(top));
-        let count = &mut counts[codes[start] as usize];
+        different.leave(codes[start]);
+    }
+}
+
+/// Has no window of `k` tokens more than `max` different codes?
+pub(super) fn is_all_over(codes: &[Code], k: usize, max: usize) -> bool {
+    let mut different = Different::default();
+    codes.iter().enumerate().all(|(i, &code)| {
+        different.enter(code);
+        if let Some(start) = i.checked_sub(k) {
+            different.leave(codes[start]);
+        }
+        different.n <= max
+    })
+}
+
+/// How many different codes a window has.
+struct Different {
+    counts: [u32; 256],
+    n: usize,
+}
+
+impl Default for Different {
+    fn default() -> Different {
+        Different { counts: [0; 256], n: 0 }
+    }
+}
+
+impl Different {
+    fn enter(&mut self, code: Code) {
+        let count = &mut self.counts[code as usize];
+        self.n += usize::from(*count == 0);
+        *count += 1;
+    }
+
+    fn leave(&mut self, code: Code) {
+        let count = &mut self.counts[code as usize];
         *count -= 1;
-        different -= usize::from(*count == 0);
+        self.n -= usize::from(*count == 0);
     }
 }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use dupi::index::Workspace;
@@ -148,6 +148,7 @@ impl Session {
             documents: self.documents.iter().map(open).collect(),
             encoding: self.offered.encoding,
             preferences: Arc::clone(&self.preferences),
+            in_workspace: OnceLock::new(),
         });
         self.view = Some(Arc::clone(&view));
         view

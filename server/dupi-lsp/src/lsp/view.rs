@@ -23,6 +23,8 @@ pub struct View {
     pub documents: BTreeMap<String, DocumentView>,
     pub encoding: Encoding,
     pub preferences: Arc<Preferences>,
+    /// The files of all folders that have copies, each with the name of what is to be said of it.
+    pub in_workspace: OnceLock<BTreeMap<Uri, String>>,
 }
 
 pub struct FolderView {

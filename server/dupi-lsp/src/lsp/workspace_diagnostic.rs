@@ -1,6 +1,6 @@
 //! `workspace/diagnostic`: the diagnostics of all files that have some, and of those that had some the last time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dupi::Report;
@@ -17,6 +17,7 @@ use tower_lsp::ls_types::{
 
 use super::diagnostic::{diagnostics, result_id};
 use super::folder::FolderId;
+use super::offered::Offered;
 use super::session::Queue;
 use super::view::View;
 use super::{blocking, copies};
@@ -45,27 +46,24 @@ pub async fn answer(queue: &Queue, params: WorkspaceDiagnosticParams) -> Result<
         session.when_ready(move |view| drop(reply.send((view, offered, outbox))));
     });
     let (view, offered, outbox) = asked.await?;
-    let mut found: BTreeMap<Uri, Vec<Diagnostic>> = BTreeMap::new();
-    for (id, reporter) in reporters(queue).await? {
-        let report = report(&view, id, &reporter).await?;
-        let (view, offered) = (Arc::clone(&view), Arc::clone(&offered));
-        let of_folder = blocking(move || {
-            let Some(folder) = view.folder(id) else { return Vec::new() };
-            let copies = copies::in_report(&view, folder, &report);
-            // What lies in a folder within this one is that one's.
-            let own = copies.iter().filter(|(path, _)| view.folder_of(path).is_some_and(|folder| folder.id == id));
-            own.filter_map(|(path, copies)| Some((view.uri(path)?, diagnostics(&view, copies, &offered)))).collect()
-        });
-        found.extend(of_folder.await?.into_iter().filter(|(_, items): &(Uri, Vec<Diagnostic>)| !items.is_empty()));
-    }
-    let before: HashMap<Uri, String> =
+    let before: BTreeMap<Uri, String> =
         params.previous_result_ids.into_iter().map(|previous| (previous.uri, previous.value)).collect();
-    for uri in before.keys().filter(|uri| !found.contains_key(*uri)).cloned().collect::<Vec<_>>() {
-        found.insert(uri, Vec::new());
+    // Editors ask every other second.
+    if view.in_workspace.get() == Some(&before) {
+        let items = before.into_iter().map(|(uri, id)| unchanged(version(&view, &uri), uri, id)).collect();
+        return Ok(WorkspaceDiagnosticReportResult::Report(WorkspaceDiagnosticReport { items }));
     }
-    let version = |uri: &Uri| view.documents.get(uri.as_str()).map(|open| i64::from(open.document.version));
-    let mut items: Vec<WorkspaceDocumentDiagnosticReport> =
-        found.into_iter().map(|(uri, items)| item(version(&uri), before.get(&uri), uri, items)).collect();
+    let found = find(queue, &view, &offered).await?;
+    let ids = found.iter().map(|(uri, (id, _))| (uri.clone(), id.clone())).collect();
+    // Who came first has found the same.
+    let _ = view.in_workspace.set(ids);
+    let gone: Vec<Uri> = before.keys().filter(|uri| !found.contains_key(*uri)).cloned().collect();
+    let gone = gone.into_iter().map(|uri| (uri, (result_id(&[]), Vec::new())));
+    let item = |(uri, (id, items)): (Uri, (String, Vec<Diagnostic>))| {
+        let version = version(&view, &uri);
+        if before.get(&uri) == Some(&id) { unchanged(version, uri, id) } else { full(version, uri, id, items) }
+    };
+    let mut items: Vec<WorkspaceDocumentDiagnosticReport> = found.into_iter().chain(gone).map(item).collect();
     if let Some(token) = params.partial_result_params.partial_result_token {
         while !items.is_empty() {
             let rest = items.split_off(items.len().min(PART));
@@ -77,26 +75,52 @@ pub async fn answer(queue: &Queue, params: WorkspaceDiagnosticParams) -> Result<
     Ok(WorkspaceDiagnosticReportResult::Report(WorkspaceDiagnosticReport { items }))
 }
 
-fn item(
+/// The files of all folders that have copies: the name of what is to be said of them, and that.
+async fn find(
+    queue: &Queue,
+    view: &Arc<View>,
+    offered: &Arc<Offered>,
+) -> Result<BTreeMap<Uri, (String, Vec<Diagnostic>)>> {
+    let mut found = BTreeMap::new();
+    for (id, reporter) in reporters(queue).await? {
+        let report = report(view, id, &reporter).await?;
+        let (view, offered) = (Arc::clone(view), Arc::clone(offered));
+        let of_folder = blocking(move || {
+            let Some(folder) = view.folder(id) else { return Vec::new() };
+            let copies = copies::in_report(&view, folder, &report);
+            // What lies in a folder within this one is that one's.
+            let own = copies.iter().filter(|(path, _)| view.folder_of(path).is_some_and(|folder| folder.id == id));
+            let all = own.filter_map(|(path, copies)| Some((view.uri(path)?, diagnostics(&view, copies, &offered))));
+            all.filter(|(_, items)| !items.is_empty()).map(|(uri, items)| (uri, (result_id(&items), items))).collect()
+        });
+        found.extend(of_folder.await?);
+    }
+    Ok(found)
+}
+
+fn version(view: &View, uri: &Uri) -> Option<i64> {
+    view.documents.get(uri.as_str()).map(|open| i64::from(open.document.version))
+}
+
+fn unchanged(version: Option<i64>, uri: Uri, result_id: String) -> WorkspaceDocumentDiagnosticReport {
+    WorkspaceDocumentDiagnosticReport::Unchanged(WorkspaceUnchangedDocumentDiagnosticReport {
+        uri,
+        version,
+        unchanged_document_diagnostic_report: UnchangedDocumentDiagnosticReport { result_id },
+    })
+}
+
+fn full(
     version: Option<i64>,
-    before: Option<&String>,
     uri: Uri,
+    result_id: String,
     items: Vec<Diagnostic>,
 ) -> WorkspaceDocumentDiagnosticReport {
-    let id = result_id(&items);
-    if before == Some(&id) {
-        WorkspaceDocumentDiagnosticReport::Unchanged(WorkspaceUnchangedDocumentDiagnosticReport {
-            uri,
-            version,
-            unchanged_document_diagnostic_report: UnchangedDocumentDiagnosticReport { result_id: id },
-        })
-    } else {
-        WorkspaceDocumentDiagnosticReport::Full(WorkspaceFullDocumentDiagnosticReport {
-            uri,
-            version,
-            full_document_diagnostic_report: FullDocumentDiagnosticReport { result_id: Some(id), items },
-        })
-    }
+    WorkspaceDocumentDiagnosticReport::Full(WorkspaceFullDocumentDiagnosticReport {
+        uri,
+        version,
+        full_document_diagnostic_report: FullDocumentDiagnosticReport { result_id: Some(result_id), items },
+    })
 }
 
 /// The ways to ask all folders for their classes.

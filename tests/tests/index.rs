@@ -117,6 +117,8 @@ fn a_check_with_the_index_gives_the_same_bytes_through_edits_renames_and_deletio
     assert_eq!(place.same(&[]), 1, "the second time");
     write("b/b.go", program("b", "Sum").replace("limit", "most"));
     assert_eq!(place.same(&[]), 1, "edited");
+    write("b/b.go", program("b", "Sum").replace("func", "   func"));
+    assert_eq!(place.same(&[]), 1, "moved to the right");
     write("b/b.go", "package b\n".to_owned());
     assert_eq!(place.same(&[]), 0, "a copy less");
     write("d.go", program("d", "Sum"));
@@ -272,9 +274,12 @@ fn clearing_says_how_much_was_freed() {
 
 #[test]
 fn a_flipped_byte_is_found_changes_no_answer_and_is_repaired() {
-    for (end, message) in
-        [(".seg", "a part of the index was damaged"), ("manifest", "the index on disk was damaged"), (".ans", "")]
-    {
+    for (end, message) in [
+        (".seg", "a part of the index was damaged"),
+        ("manifest", "the index on disk was damaged"),
+        (".ans", ""),
+        ("places", ""),
+    ] {
         for share in [0, 2, 4] {
             let place = Place::new();
             assert_eq!(place.same(&[]), 1);

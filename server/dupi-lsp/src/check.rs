@@ -11,6 +11,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::ValueEnum;
 use dupi::index::{Changes, Index, Workspace};
+use dupi::locate::locate;
 use dupi::search::with_threads;
 use dupi::{Progress, Report};
 
@@ -81,7 +82,7 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let written = match arguments.format {
         Format::Text => text::write(&mut out, &report, arguments.top.0, arguments.skipped, seconds)
             .and_then(|()| indexed.as_ref().map_or(Ok(()), |indexed| text::write_reuse(&mut out, &indexed.changes))),
-        Format::Json => json::write(&mut out, &report),
+        Format::Json => json::write(&mut out, &report, &places(&report, indexed.as_mut(), &workspace)?),
     }
     .and_then(|()| out.flush());
     match written {
@@ -101,10 +102,24 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
+/// Where all copies of a report are.
+fn places(
+    report: &Report,
+    indexed: Option<&mut Indexed>,
+    workspace: &Workspace,
+) -> Result<Vec<Vec<dupi::locate::Place>>, dupi::Error> {
+    let settings = &workspace.settings;
+    with_threads(settings, &workspace.root, || match indexed {
+        Some(indexed) => indexed.index.locate(report, settings),
+        None => locate(&report.files, &report.classes),
+    })
+}
+
 /// A report as `--format json` writes it.
 pub fn json(report: &Report) -> serde_json::Value {
     let mut written = Vec::new();
-    let json = json::write(&mut written, report).ok().and_then(|()| serde_json::from_slice(&written).ok());
+    let places = locate(&report.files, &report.classes);
+    let json = json::write(&mut written, report, &places).ok().and_then(|()| serde_json::from_slice(&written).ok());
     json.unwrap_or_default()
 }
 

@@ -26,6 +26,7 @@ use crate::class::Zone;
 use crate::document::{Document, Scratch};
 use crate::files::{self, Source};
 use crate::freshness::{self, Known, Plan, Reading};
+use crate::locate::{Place, Places};
 use crate::manifest::{Manifest, ReadManifest, SEGMENT, SegmentEntry};
 use crate::quarantine::Quarantine;
 use crate::search::{Progress, Report};
@@ -62,6 +63,9 @@ const MAX_ANSWERS: usize = 4;
 const ANSWER: &str = ".ans";
 /// No answer is larger; what is, is none.
 const MAX_ANSWER: u64 = 1 << 31;
+
+/// The places that were last asked for.
+pub const PLACES: &str = "places";
 
 /// What is indexed: where, and how it is read. Other settings make another index.
 #[derive(Clone, Debug)]
@@ -706,6 +710,26 @@ impl Index {
         skipped.extend(self.snapshot.skipped());
         skipped.sort();
         Some(Report { root: self.workspace.root.clone(), files, skipped, classes })
+    }
+
+    /// The places of all copies of a report that was just given for these settings, in the order of its classes. Files
+    /// are read only if it was not asked for them before.
+    pub fn locate(&mut self, report: &Report, settings: &Settings) -> Vec<Vec<Place>> {
+        let before = self.store.read(PLACES, MAX_ANSWER).ok().and_then(|bytes| Places::read(&bytes));
+        let answered = self.answers.get(&crate::answer::fingerprint(settings));
+        let identities = answered.map_or(&[][..], |answered| answered.answer.identities());
+        // If it is the report of another state, nothing is known of its files.
+        let identities = if identities.len() == report.files.len() { identities } else { &[] };
+        let mut places = before.clone().unwrap_or_default();
+        let found = places.locate(&report.files, identities, &report.classes);
+        let may_keep = self.buffers.is_empty() && self.is_writer() && self.committed;
+        if may_keep && before.as_ref() != Some(&places) {
+            let bytes = places.write();
+            if let Err(error) = self.store.write(PLACES, &mut |out: &mut dyn Write| out.write_all(&bytes)) {
+                self.trouble("where copies are is not kept", &error);
+            }
+        }
+        found
     }
 
     /// The names of the answers on disk.

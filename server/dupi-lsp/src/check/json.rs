@@ -1,9 +1,9 @@
 //! The JSON report, version 1. Its schema is `server/dupi-lsp/schema/report.v1.json`; a test holds the two together.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use dupi::Report;
-use dupi::locate::{Place, locate};
+use dupi::locate::Place;
 use serde::Serialize;
 
 use super::summary::Summary;
@@ -73,10 +73,10 @@ struct JsonSummary {
     percent: f64,
 }
 
-pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let places = locate(&report.files, &report.classes);
+/// `places` are those of all copies, in the order of the classes.
+pub fn write(out: &mut impl Write, report: &Report, places: &[Vec<Place>]) -> io::Result<()> {
     let summary = Summary::new(report);
-    let classes = report.classes.iter().zip(&places).map(|(class, places)| JsonClass {
+    let classes = report.classes.iter().zip(places).map(|(class, places)| JsonClass {
         id: format!("{:016x}", class.id),
         kind: class.kind.name(),
         zone: class.zone.name(),
@@ -120,6 +120,9 @@ pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
             percent: (summary.percent(report) * 100.0).round() / 100.0,
         },
     };
-    serde_json::to_writer_pretty(&mut *out, &json)?;
-    writeln!(out)
+    // Each of a million small writes would be looked through for colours.
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    serde_json::to_writer_pretty(&mut out, &json)?;
+    writeln!(out)?;
+    out.flush()
 }

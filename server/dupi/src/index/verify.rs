@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::Index;
+use super::{Index, PLACES};
 use crate::answer::Answer;
 use crate::blots::Blotting;
 use crate::clones::kept;
+use crate::locate::Places;
 use crate::segment::{Sizes, What};
 use crate::snapshot::Part;
 
@@ -23,7 +24,7 @@ pub struct Stats {
     /// Bytes of the documents' sources.
     pub source: u64,
     pub sizes: Sizes,
-    /// Bytes of the answers that are kept.
+    /// Bytes of the answers that are kept, and of where their copies are.
     pub answers: u64,
     pub segments: usize,
     pub generation: u64,
@@ -74,7 +75,8 @@ impl Index {
             }
         }
         let answers = self.answers_on_disk().unwrap_or_default();
-        stats.answers = answers.iter().filter_map(|name| self.store.len(name).ok()).sum();
+        let kept = answers.iter().map(String::as_str).chain([PLACES]);
+        stats.answers = kept.filter_map(|name| self.store.len(name).ok()).sum();
         stats
     }
 
@@ -107,6 +109,10 @@ impl Index {
             if bytes.is_ok_and(|bytes| Answer::read(&bytes).is_none()) {
                 verified.problems.push(format!("{name} is damaged: what was found is found anew"));
             }
+        }
+        let places = self.store.read(PLACES, super::MAX_ANSWER);
+        if places.is_ok_and(|bytes| !Places::is_whole(&bytes)) {
+            verified.problems.push(format!("{PLACES} is damaged: where copies are is found anew"));
         }
         verified
     }

@@ -376,6 +376,7 @@ impl Session {
                 folder.n_classes = classes;
                 status::tell(self);
             }
+            News::Unsure => self.configure(),
             News::Trouble(trouble) => {
                 tracing::warn!("{}: {trouble}", folder.name);
             }

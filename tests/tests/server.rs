@@ -227,6 +227,8 @@ fn a_copy_has_a_lens_a_hover_and_actions() {
     editor.take("a message", |message| message["method"] == "window/showMessage");
     let all = editor.call("workspace/executeCommand", run(&actions[2]));
     assert_eq!(all.as_array().map(Vec::len), Some(2));
+    let named = editor.take("a message", |message| message["method"] == "window/showMessage");
+    assert_eq!(named["params"]["message"], "a.go:3, b.go:3", "for who has no list of its own");
     let status = editor.call("workspace/executeCommand", json!({"command": "dupi.status"}));
     assert_eq!((&status["state"], &status["files"]), (&json!("idle"), &json!(2)));
     assert_eq!(editor.asked["window/showDocument"].len(), 2);

@@ -1,8 +1,8 @@
 //! `dupi-lsp check`: reads, searches, reports, and answers with an exit code.
 
 mod json;
-mod summary;
-mod text;
+pub mod summary;
+pub mod text;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -76,7 +76,7 @@ fn top(text: &str) -> Result<Top, String> {
 pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let start = Instant::now();
     let workspace = arguments.workspace.workspace()?;
-    let Found { report, mut indexed } = find(arguments, &workspace)?;
+    let Found { report, mut indexed } = find(&arguments.index, arguments.no_index, &workspace)?;
     let seconds = start.elapsed();
     let mut out = anstream::stdout().lock();
     let written = match arguments.format {
@@ -91,10 +91,7 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
         _ => {}
     }
     drop(out);
-    if let Some(Indexed { index, place, .. }) = &mut indexed {
-        with_threads(&workspace.settings, &workspace.root, || place.tidy(index))?;
-        tell_troubles(index);
-    }
+    tidy(indexed.as_mut(), &workspace)?;
     if report.files.is_empty() {
         anyhow::bail!("nothing scanned: no source file under {}{}", workspace.root.display(), text::skipped(&report));
     }
@@ -102,8 +99,17 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
+/// What the index does once the answer is given.
+pub fn tidy(indexed: Option<&mut Indexed>, workspace: &Workspace) -> Result<(), dupi::Error> {
+    if let Some(Indexed { index, place, .. }) = indexed {
+        with_threads(&workspace.settings, &workspace.root, || place.tidy(index))?;
+        tell_troubles(index);
+    }
+    Ok(())
+}
+
 /// Where all copies of a report are.
-fn places(
+pub fn places(
     report: &Report,
     indexed: Option<&mut Indexed>,
     workspace: &Workspace,
@@ -124,24 +130,23 @@ pub fn json(report: &Report) -> serde_json::Value {
 }
 
 /// What a check is made of: the classes, and the index that they came from, if it was one.
-struct Found {
-    report: Report,
-    indexed: Option<Indexed>,
+pub struct Found {
+    pub report: Report,
+    pub indexed: Option<Indexed>,
 }
 
-struct Indexed {
+pub struct Indexed {
     index: Index,
     place: Place,
     changes: Changes,
 }
 
 /// Finds all classes: by the index, and if there can be none, without it.
-fn find(arguments: &CheckArguments, workspace: &Workspace) -> Result<Found> {
+pub fn find(index: &IndexArguments, no_index: bool, workspace: &Workspace) -> Result<Found> {
     let Workspace { root, paths, settings } = workspace;
-    if !arguments.no_index {
-        let found = with_progress(|progress| {
-            with_threads(settings, root, || find_indexed(&arguments.index, workspace, progress))
-        })?;
+    if !no_index {
+        let found =
+            with_progress(|progress| with_threads(settings, root, || find_indexed(index, workspace, progress)))?;
         match found {
             Ok(mut found) => {
                 found.indexed.iter_mut().for_each(|indexed| tell_troubles(&mut indexed.index));

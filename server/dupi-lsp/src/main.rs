@@ -7,6 +7,7 @@ mod indexer;
 mod lsp;
 mod options;
 mod preferences;
+mod report;
 mod terminal;
 mod workspace;
 
@@ -24,7 +25,7 @@ const FAILED: u8 = 2;
     name = "dupi-lsp",
     version,
     about = "Finds duplicated code and says where the copies are",
-    after_help = "Without a command it is a language server: an editor starts it and speaks with it.\n\nExamples:\n  dupi-lsp --check              check the current folder\n  dupi-lsp --check src lib      check two folders\n  dupi-lsp index --stats        what is remembered of the current folder\n  dupi-lsp check --help         everything that can be set",
+    after_help = "Without a command it is a language server: an editor starts it and speaks with it.\n\nExamples:\n  dupi-lsp --check              check the current folder\n  dupi-lsp --check src lib      check two folders\n  dupi-lsp report -o page.html  the same as a page to look at\n  dupi-lsp index --stats        what is remembered of the current folder\n  dupi-lsp check --help         everything that can be set",
     args_conflicts_with_subcommands = true
 )]
 struct Arguments {
@@ -40,6 +41,8 @@ enum Command {
     Check(Box<check::CheckArguments>),
     /// Build or refresh what is remembered of files and folders; show, verify or clear it
     Index(Box<index::Arguments>),
+    /// Write a page that shows the duplicated code of files and folders, for a browser
+    Report(Box<report::Arguments>),
     /// Show what can be set in an editor
     Settings(preferences::Arguments),
 }
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Index(arguments)) => index::run(&arguments),
+        Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Settings(arguments)) => preferences::run(&arguments),
         None => lsp::run(arguments.server),
     };

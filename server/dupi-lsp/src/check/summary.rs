@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use dupi::{Report, Zone};
+use dupi::{Class, Report, Zone};
 
 pub struct Summary {
     pub copies: usize,
@@ -15,15 +15,8 @@ pub struct Summary {
 
 impl Summary {
     pub fn new(report: &Report) -> Summary {
-        let mut ranges: HashMap<u32, Vec<Range<u32>>> = HashMap::new();
-        let mut copies = 0;
-        for class in &report.classes {
-            copies += class.copies.len();
-            for (copy, lines) in class.copies.iter().zip(&class.at) {
-                ranges.entry(copy.document).or_default().push(lines.clone());
-            }
-        }
-        let duplicated_lines = ranges.into_values().map(covered).sum();
+        let copies = report.classes.iter().map(|class| class.copies.len()).sum();
+        let duplicated_lines = duplicated_lines(&report.classes).into_values().sum();
         let zones = Zone::ALL
             .iter()
             .map(|&zone| (zone, report.classes.iter().filter(|class| class.zone == zone).count()))
@@ -35,6 +28,17 @@ impl Summary {
     pub fn percent(&self, report: &Report) -> f64 {
         100.0 * self.duplicated_lines as f64 / report.lines().max(1) as f64
     }
+}
+
+/// Lines that stand in a copy of some classes, each counted once, by document.
+pub fn duplicated_lines<'a>(classes: impl IntoIterator<Item = &'a Class>) -> HashMap<u32, u64> {
+    let mut ranges: HashMap<u32, Vec<Range<u32>>> = HashMap::new();
+    for class in classes {
+        for (copy, lines) in class.copies.iter().zip(&class.at) {
+            ranges.entry(copy.document).or_default().push(lines.clone());
+        }
+    }
+    ranges.into_iter().map(|(document, ranges)| (document, covered(ranges))).collect()
 }
 
 /// How many lines some ranges cover together.

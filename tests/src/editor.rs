@@ -59,7 +59,7 @@ impl Client {
                 "codeLens": {"refreshSupport": true}, "diagnostics": {"refreshSupport": true},
             },
             "textDocument": {
-                "publishDiagnostics": {"relatedInformation": true, "versionSupport": true},
+                "publishDiagnostics": {"relatedInformation": true, "versionSupport": true, "dataSupport": true},
                 "diagnostic": {"dynamicRegistration": true, "relatedInformation": true},
                 "hover": {"contentFormat": ["markdown", "plaintext"]},
                 "codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix"]}}},

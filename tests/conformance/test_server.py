@@ -201,7 +201,8 @@ async def test_code_actions_are_offered_and_can_be_run(editor):
     if editor.offers.window and editor.offers.window.show_document and editor.offers.window.show_document.support:
         await editor.until("it went there", lambda: len(editor.shown_documents) == 2)
     other = types.CodeActionContext([], only=[types.CodeActionKind.Refactor])
-    assert not await editor.text_document_code_action_async(types.CodeActionParams(document(a), diagnostic.range, other))
+    asked = types.CodeActionParams(document(a), diagnostic.range, other)
+    assert not await editor.text_document_code_action_async(asked)
     if not is_literal:
         return
     uri, edits = edits_of(by_title["Ignore this copy"].edit)

@@ -288,6 +288,20 @@ impl Editor {
         last["params"]["diagnostics"].as_array().cloned().expect("a list")
     }
 
+    /// All diagnostics that were published and nobody looked at yet, the last of each document.
+    pub fn take_published(&mut self) -> BTreeMap<String, Vec<Value>> {
+        while self.hear(Duration::from_millis(20)) {}
+        let is_meant = |message: &mut Value| message["method"] == "textDocument/publishDiagnostics";
+        let published = self.kept.extract_if(.., is_meant).map(|message| {
+            let params = &message["params"];
+            (
+                params["uri"].as_str().unwrap_or_default().into(),
+                params["diagnostics"].as_array().cloned().expect("a list"),
+            )
+        });
+        published.collect()
+    }
+
     /// The diagnostics of a file, asked for.
     pub fn pulled(&mut self, path: &Path) -> Vec<Value> {
         let report = self.call("textDocument/diagnostic", json!({"textDocument": {"uri": uri(path)}}));

@@ -11,6 +11,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use dupi::index::{Index, Workspace};
+use dupi::quarantine::Quarantine;
 use dupi::snapshot::{Buffer, Snapshot};
 use dupi::store::Memory;
 use dupi::watch::{self, MAX_PATHS, Watch};
@@ -36,8 +37,8 @@ enum Job {
 
 /// What the thread tells.
 pub enum News {
-    /// What was on disk: as it was the last time.
-    Opened(Arc<Snapshot>),
+    /// What was on disk: as it was the last time; and what of it must not be tokenized.
+    Opened(Arc<Snapshot>, Arc<Quarantine>),
     /// It has begun to look at files.
     Started,
     Progress(Progress),
@@ -182,7 +183,7 @@ impl Thread {
 
     fn work(&self, arguments: &IndexArguments, watched: bool, receiver: &Receiver<Job>) {
         let (mut index, place) = self.open(arguments);
-        (self.tell)(News::Opened(index.snapshot()));
+        (self.tell)(News::Opened(index.snapshot(), index.quarantine()));
         // Before the first look, lest something change unseen between the two.
         let _watch = watched.then(|| self.watch(place.as_ref()));
         let stop = index.stop();

@@ -118,7 +118,8 @@ async fn compare(queue: &Queue, arguments: &[Value]) -> Result<Option<LSPAny>> {
         let copy = found.iter().find(|copy| copy.range == own.range)?;
         let is_meant = |place: &&copies::Other| place.location(&view).is_some_and(|location| location == other);
         let place = copy.others.iter().find(is_meant)?;
-        copies::differences(open.document.text.as_deref()?, copy, &view, place)
+        let text = open.document.text.as_deref()?;
+        copies::differences(text, copy, &view, std::slice::from_ref(place)).pop()
     })
     .await?;
     let Some(differences) = differences else {

@@ -40,7 +40,13 @@ impl Script {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("a folder").join("work");
         fs::create_dir(&root).expect("a folder");
-        fs::write(root.join("dupi.toml"), "min-tokens = 20\ntest-min-tokens = 30\nmin-lines = 3\n").expect("a file");
+        let mut options = "min-tokens = 20\ntest-min-tokens = 30\nmin-lines = 3\n".to_owned();
+        if seed % 4 >= 2 {
+            // What stands only in these files is ignored; the second entry is over, or it would ignore everything.
+            options.push_str("[[ignore]]\npath = \"f[0-4].*\"\nreason = \"known\"\n");
+            options.push_str("[[ignore]]\npath = \"*\"\nreason = \"no longer\"\nexpires = 2020-01-01\n");
+        }
+        fs::write(root.join("dupi.toml"), options).expect("a file");
         let mut rng = Rng::with_seed(seed);
         for i in 0..8 {
             let (extension, text) = &own_samples()[rng.usize(0..own_samples().len())];

@@ -28,7 +28,7 @@ struct Material {
     files: Vec<(PathBuf, String)>,
     /// Texts from which others are made, by extension.
     samples: &'static [Sample],
-    configuration: &'static str,
+    configuration: String,
 }
 
 /// Small files of the project's own, with minimums so low that they have many copies.
@@ -38,7 +38,13 @@ fn own(rng: &mut Rng) -> Material {
         (PathBuf::from(format!("f{i}.{extension}")), text.clone())
     };
     let files = (0..8).map(file).collect();
-    Material { files, samples: own_samples(), configuration: "min-tokens = 20\ntest-min-tokens = 30\nmin-lines = 3\n" }
+    let mut configuration = "min-tokens = 20\ntest-min-tokens = 30\nmin-lines = 3\n".to_owned();
+    if rng.bool() {
+        // What stands only in these files is ignored; the second entry is over, or it would ignore everything.
+        configuration.push_str("[[ignore]]\npath = \"f[0-4].*\"\nreason = \"known\"\n");
+        configuration.push_str("[[ignore]]\npath = \"*\"\nreason = \"no longer\"\nexpires = 2020-01-01\n");
+    }
+    Material { files, samples: own_samples(), configuration }
 }
 
 /// Files of real projects that stand beside each other, as they are, with the settings that everybody has.
@@ -64,7 +70,7 @@ fn real(rng: &mut Rng) -> Material {
         }
     }
     assert!(files.len() > REAL_FILES, "no sources: run tests/fetch-sources first");
-    Material { files, samples: all_samples(), configuration: "" }
+    Material { files, samples: all_samples(), configuration: String::new() }
 }
 
 /// Files of each language in a script with real ones.

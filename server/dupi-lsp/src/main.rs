@@ -2,6 +2,7 @@
 #![allow(clippy::print_stderr, reason = "this is the command line")]
 
 mod check;
+mod git;
 mod index;
 mod indexer;
 mod lsp;

@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let output = Output::new(&arguments.output)?;
     let history = arguments.history.iter().map(|path| history::read(path)).collect::<Result<Vec<_>>>()?;
     let workspace = arguments.workspace.workspace()?;
-    let Found { report, mut indexed } = find(&arguments.index, arguments.no_index, &workspace)?;
+    let (Found { report, mut indexed }, _) = find(&arguments.index, arguments.no_index, &workspace, None)?;
     if report.files.is_empty() {
         bail!("nothing scanned: no source file under {}{}", workspace.root.display(), text::skipped(&report));
     }
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             escape(&path.display().to_string()),
             count(report.classes.len() as u64, "class", "classes"),
             count(report.files.len() as u64, "file", "files"),
-            summary.percent(&report),
+            summary.percent(),
             bytes(page.len() as u64),
             start.elapsed().as_secs_f64(),
         )?;

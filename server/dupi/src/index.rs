@@ -29,6 +29,7 @@ use crate::freshness::{self, Known, Plan, Reading};
 use crate::locate::{Place, Places};
 use crate::manifest::{Manifest, ReadManifest, SEGMENT, SegmentEntry};
 use crate::quarantine::Quarantine;
+use crate::raw::Settled;
 use crate::search::{Progress, Report};
 use crate::segment::{self, Entry, Fresh, Segment, Unusable};
 use crate::settings::Settings;
@@ -692,7 +693,7 @@ impl Index {
         if before.is_none_or(|before| before.answer != answer) {
             self.kept_answers.remove(&key);
         }
-        let classes = snapshot::shown(&answer, settings);
+        let Settled { shown: classes, ignored } = snapshot::settled(&answer, &files, settings);
         let may_keep = self.buffers.is_empty() && self.is_writer() && self.committed;
         if may_keep && !self.kept_answers.contains(&key) {
             let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&answer.write()));
@@ -706,7 +707,7 @@ impl Index {
         let mut skipped = self.left_out.clone();
         skipped.extend(self.snapshot.skipped());
         skipped.sort();
-        Some(Report { root: self.workspace.root.clone(), files, skipped, classes })
+        Some(Report { root: self.workspace.root.clone(), files, skipped, classes, ignored })
     }
 
     /// The places of all copies of a report that was just given for these settings, in the order of its classes. Files

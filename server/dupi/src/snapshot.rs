@@ -10,7 +10,7 @@ use crate::answer::{Answer, Member};
 use crate::blots::Blotting;
 use crate::clones::{Clones, Holder, Library, Prepared, clones_of, kept};
 use crate::document::Document;
-use crate::raw::settle;
+use crate::raw::{Settled, settle};
 use crate::search::File;
 use crate::segment::{self, Entry, Segment, What};
 use crate::settings::Settings;
@@ -101,6 +101,11 @@ impl Buffer {
         blots.sort_unstable();
         blots.dedup();
         Buffer { shown, document, skipped, identity, blots }
+    }
+
+    /// No file at all, whatever the disk says.
+    pub fn absent(shown: String) -> Buffer {
+        Buffer { identity: segment::identity(&shown, 0), shown, document: None, skipped: None, blots: Vec::new() }
     }
 }
 
@@ -406,8 +411,8 @@ impl Snapshot {
 }
 
 /// From raw classes to the classes that are shown.
-pub(crate) fn shown(answer: &Answer, settings: &Settings) -> Vec<crate::Class> {
-    settle(answer.raw().cloned().collect(), settings)
+pub(crate) fn settled(answer: &Answer, files: &[File], settings: &Settings) -> Settled {
+    settle(answer.raw().cloned().collect(), settings, |i| &files[i as usize].shown)
 }
 
 impl Library for Snapshot {

@@ -94,7 +94,7 @@ impl Columns<'_> {
             written: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
             lines: report.lines(),
             duplicated_lines: summary.duplicated_lines,
-            percent: summary.percent(report),
+            percent: summary.percent(),
             n_skipped: report.skipped.len(),
             history,
             kind_names: Kind::ALL.iter().map(|kind| kind.name()).collect(),

@@ -5,32 +5,43 @@ const MOST_NAMED = 12;
 /** Rows that are drawn at once: more would hold up the browser, and are a button away. */
 const MOST_ROWS = 800;
 
+/** The class that is open: choosing other copies of it must neither unpack its texts again nor lose the focus. */
+const opened = { id: null, body: null, texts: null };
+
 async function drawClass(at, isCurrent) {
   const rank = data.classById.get(at.class);
   if (rank === undefined) return drawUnknown(`This report has no class ${at.class}`);
   const found = classAt(rank);
+  if (opened.id !== found.id || !opened.body.isConnected) {
+    const body = drawClassHead(found);
+    const texts = await textsOf(rank).catch((error) => error);
+    if (!isCurrent()) return;
+    Object.assign(opened, { id: found.id, body, texts });
+  }
   const copies = Array.from({ length: found.nCopies }, (_, i) => copyAt(found.first + i));
-  const facts = [likeness(found), `${grouped(found.tokens)} tokens each`, found.zone, found.language, `id ${found.id}`];
+  const focus = opened.body.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
+  drawCopies(opened.body, copies, opened.texts, at);
+  const same = (element) => focus && element.getAttribute("aria-label") === focus;
+  [...opened.body.querySelectorAll("[aria-label]")].find(same)?.focus();
+}
+
+/** What is there before the texts are; gives the element for the rest. */
+function drawClassHead(found) {
+  const facts = [`${grouped(found.tokens)} tokens each`, found.zone, found.language, `id ${found.id}`];
   const body = el("div", { class: "comparison" }, el("p", { class: "quiet" }, "Unpacking …"));
   replace(
     byId("detail"),
-    classSteps(rank),
+    classSteps(found.rank),
     el("h2", { tabindex: "-1" }, `${count(found.lines, "line", "lines")} in ${grouped(found.nCopies)} places`),
     el(
       "p",
       { class: "facts" },
-      facts
-        .map((fact, i) => [
-          i > 0 && " · ",
-          fact === likeness(found) ? el("span", { class: `badge ${found.kind}` }, fact) : fact,
-        ])
-        .flat(),
+      el("span", { class: `badge ${found.kind}` }, likeness(found)),
+      ` · ${facts.join(" · ")}`,
     ),
     body,
   );
-  const texts = await textsOf(rank).catch((error) => error);
-  if (!isCurrent()) return;
-  drawCopies(body, found, copies, texts, at);
+  return body;
 }
 
 /** Back, and to the neighbours in the list as it is filtered. */
@@ -46,7 +57,7 @@ function classSteps(rank) {
   );
 }
 
-function drawCopies(body, found, copies, texts, at) {
+function drawCopies(body, copies, texts, at) {
   const why = !texts
     ? "The page has the texts of the worst classes only, and this is not one of them: a larger --text-limit has."
     : texts instanceof Error

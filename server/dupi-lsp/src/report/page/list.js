@@ -213,7 +213,8 @@ const pairWords = ({ a, b }) => (a === b ? `twice ${placeWords(a)}` : `${placeWo
 /** Puts the rows in sight into the page and takes the others out; the one that has the focus stays. */
 function drawRows() {
   const scroller = byId("scroller");
-  if (!scroller || scroller.hidden) return;
+  // On paper the list is as long as its rows: what is in sight would grow with what is drawn.
+  if (!scroller || scroller.hidden || matchMedia("print").matches) return;
   const first = Math.max(0, Math.floor(scroller.scrollTop / ROW) - SPARE);
   const last = Math.min(list.ranks.length, Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW) + SPARE);
   for (const [i, row] of list.rows) {

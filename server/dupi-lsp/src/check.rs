@@ -4,6 +4,8 @@ mod json;
 mod summary;
 mod text;
 
+pub use summary::covered;
+
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;

@@ -4,6 +4,7 @@
 mod check;
 mod index;
 mod indexer;
+mod languages;
 mod lsp;
 mod options;
 mod preferences;
@@ -40,6 +41,8 @@ enum Command {
     Check(Box<check::CheckArguments>),
     /// Build or refresh what is remembered of files and folders; show, verify or clear it
     Index(Box<index::Arguments>),
+    /// Show which languages are known
+    Languages(languages::Arguments),
     /// Show what can be set in an editor
     Settings(preferences::Arguments),
 }
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Index(arguments)) => index::run(&arguments),
+        Some(Command::Languages(arguments)) => languages::run(&arguments),
         Some(Command::Settings(arguments)) => preferences::run(&arguments),
         None => lsp::run(arguments.server),
     };

@@ -1,6 +1,6 @@
 // The copies in the documents that can be seen, kept up to date: what the marks and the status bar show.
 import * as vscode from 'vscode';
-import { copiesRequest } from './protocol';
+import { requestCopies } from './protocol';
 import type { CopiesOfDocument, Copy } from './protocol';
 import type { Server } from './server';
 
@@ -32,8 +32,8 @@ export class Copies implements vscode.Disposable {
   /** What is so now. */
   async ask(document: vscode.TextDocument): Promise<CopiesOfDocument | undefined> {
     const client = await this.server.connected();
-    const textDocument = client?.code2ProtocolConverter.asTextDocumentIdentifier(document);
-    return (textDocument && (await client?.sendRequest(copiesRequest, { textDocument }))) ?? undefined;
+    const copies = client && (await requestCopies(client, client.code2ProtocolConverter.asTextDocumentIdentifier(document)));
+    return copies ?? undefined;
   }
 
   /** The smallest copy around the cursor. */

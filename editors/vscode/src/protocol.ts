@@ -1,6 +1,6 @@
 // What this extension asks the server for, beside what every editor does. The server's documentation says what it means.
-import { NotificationType, RequestType } from 'vscode-languageclient/node';
-import type { Location, Range, TextDocumentIdentifier } from 'vscode-languageclient/node';
+import type { CancellationToken } from 'vscode';
+import type { LanguageClient, Location, Range, TextDocumentIdentifier } from 'vscode-languageclient/node';
 
 /** A copy in a document. */
 export interface Copy {
@@ -46,7 +46,12 @@ export interface Status {
   classes: number | null;
 }
 
-export const copiesRequest =
-  new RequestType<{ textDocument: TextDocumentIdentifier }, CopiesOfDocument | null, void>('dupi/copies');
-export const classesRequest = new RequestType<ClassesParams, Classes, void>('dupi/classes');
-export const statusNotification = new NotificationType<Status>('dupi/status');
+export const STATUS = 'dupi/status';
+
+export function requestCopies(client: LanguageClient, textDocument: TextDocumentIdentifier): Promise<CopiesOfDocument | null> {
+  return client.sendRequest('dupi/copies', { textDocument });
+}
+
+export function requestClasses(client: LanguageClient, params: ClassesParams, token: CancellationToken): Promise<Classes> {
+  return client.sendRequest('dupi/classes', params, token);
+}

@@ -2,9 +2,8 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { LanguageClient, RevealOutputChannelOn, State } from 'vscode-languageclient/node';
-import type { ServerCapabilities } from 'vscode-languageclient/node';
-import { statusNotification } from './protocol';
+import type { LanguageClient, ServerCapabilities } from 'vscode-languageclient/node';
+import { STATUS } from './protocol';
 import type { Status } from './protocol';
 
 export class Server implements vscode.Disposable {
@@ -51,7 +50,7 @@ export class Server implements vscode.Disposable {
   /** The connection, or undefined while there is none. */
   async connected(): Promise<LanguageClient | undefined> {
     await this.start();
-    return this.client?.state === State.Running ? this.client : undefined;
+    return this.client?.isRunning() ? this.client : undefined;
   }
 
   dispose(): Promise<void> {
@@ -59,6 +58,8 @@ export class Server implements vscode.Disposable {
   }
 
   private async launch(): Promise<void> {
+    // Most of the time that it takes to wake up would go into this, so it comes after that.
+    const { LanguageClient, RevealOutputChannelOn, State } = await import('vscode-languageclient/node');
     const client = new LanguageClient('dupi', 'dupi', { command: this.program, options: { cwd: this.folder } }, {
       documentSelector: languages(this.context).flatMap((language) => [
         { scheme: 'file', language },
@@ -84,7 +85,7 @@ export class Server implements vscode.Disposable {
       getState: () => ({ kind: 'static' }),
       clear() {},
     });
-    client.onNotification(statusNotification, (status) => this.tell(status));
+    client.onNotification(STATUS, (status: Status) => this.tell(status));
     client.onDidChangeState(({ newState }) => {
       if (newState === State.Stopped) {
         this.tell(undefined);

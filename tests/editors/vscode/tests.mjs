@@ -226,9 +226,11 @@ scene('a workspace cannot say which server is run', async () => {
   // What a user says does count, and a server that is none is told of.
   vscode.set({ 'dupi.server.path': file('server') });
   await until('the other server', () => existsSync(marker));
-  vscode.set({ 'dupi.server.path': '/no/such/server' });
-  await vscode.find('.notification-list-item', '/no/such/server could not be started').first().waitFor();
-  await vscode.command('Notifications: Clear All Notifications');
+  for (const server of [file('server'), '/no/such/server']) {
+    vscode.set({ 'dupi.server.path': server });
+    await vscode.find('.notification-list-item', `${server} could not be started`).first().waitFor();
+    await vscode.command('Notifications: Clear All Notifications');
+  }
   vscode.set({});
   await vscode.find(SQUIGGLE).first().waitFor();
 });

@@ -132,7 +132,8 @@ export class Workbench {
       if (!(await input.isVisible())) {
         await this.page.keyboard.press(key);
       }
-      await input.fill(typed, { timeout: 5_000 });
+      // The box may be one that is only just closing.
+      await input.fill(typed, { timeout: 1_000 });
       await row.waitFor({ timeout: 5_000 });
       await row.click({ timeout: 5_000 });
       return true;
@@ -159,7 +160,8 @@ export class Workbench {
   }
 
   async screenshot(name) {
-    await this.page.mouse.move(660, 775);
+    // Where nothing reacts to it.
+    await this.page.mouse.move(200, 18);
     await this.page.screenshot({
       path: path.join(this.out, `${name}.png`),
       // It says so there, which is true and not the point of a picture.

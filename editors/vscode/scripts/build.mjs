@@ -12,6 +12,8 @@ await build({
   // What the oldest VS Code in package.json runs on.
   target: 'node20',
   external: ['vscode'],
+  // An import would not find the names in the other file, which `require` has.
+  supported: { 'dynamic-import': false },
   minify: true,
   legalComments: 'none',
   plugins: [

@@ -69,8 +69,8 @@ export function activate(context: vscode.ExtensionContext): void {
   for (const [name, run] of Object.entries(commands)) {
     context.subscriptions.push(vscode.commands.registerCommand(name, run));
   }
-  // Nobody waits for it: an editor that starts has better things to do.
-  void server.start();
+  // Nobody waits for it, and nothing of it is done here: an editor that starts has better things to do.
+  setImmediate(() => void server.start());
 }
 
 /** Does something with the copy around the cursor, or says that there is none. */

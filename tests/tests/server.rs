@@ -279,6 +279,8 @@ fn a_copy_has_a_lens_a_hover_and_actions() {
             "Ignore all 2 copies in dupi.toml"
         ]
     );
+    let asked = json!({"textDocument": document, "range": {"start": at, "end": at}, "context": {"diagnostics": [], "only": ["quickfix.dupi.ignore.class"]}});
+    assert_eq!(editor.call("textDocument/codeAction", asked)[0]["title"], titles[4], "one kind alone");
     let run =
         |action: &Value| json!({"command": action["command"]["command"], "arguments": action["command"]["arguments"]});
     editor.call("workspace/executeCommand", run(&actions[0]));
@@ -324,6 +326,82 @@ fn a_report_is_what_a_check_says() {
     assert_eq!(editor.response(id)["error"]["code"], -32602);
     editor.call("workspace/executeCommand", json!({"command": "dupi.reindex"}));
     editor.settle();
+}
+
+#[test]
+fn a_list_of_classes_is_the_worst_of_them_and_how_many_there_are() {
+    let workspace = two_copies();
+    workspace.write("a_test.go", format!("package p\n\n{0}\n{0}", function("again").repeat(2)));
+    workspace.write("short/a.go", short("one"));
+    workspace.write("short/b.go", short("one"));
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client::simple(&root));
+    editor.settle();
+    let all = editor.call("dupi/classes", json!({}));
+    let titles: Vec<&Value> = all["classes"].as_array().expect("a list").iter().map(|class| &class["title"]).collect();
+    assert_eq!(titles, ["14 lines in 6 places · renamed", "9 lines in 2 places · exact"]);
+    assert_eq!((&all["total"], &all["classes"][0]["nCopies"]), (&json!(2), &json!(6)));
+    let location = json!({"uri": uri(&root.join("a.go")), "range": {"start": {"line": 2, "character": 0}, "end": {"line": 16, "character": 0}}});
+    assert_eq!(all["classes"][0]["copies"][0], location);
+    let one = editor.call("dupi/classes", json!({"limit": 1}));
+    assert_eq!((one["classes"].as_array().map(Vec::len), &one["total"]), (Some(1), &json!(2)));
+    let exact = editor.call("dupi/classes", json!({"kinds": ["exact"], "zones": ["code"]}));
+    assert_eq!((&exact["total"], &exact["classes"][0]["title"]), (&json!(1), titles[1]));
+    let none = editor.call("dupi/classes", json!({"zones": ["test"]}));
+    assert_eq!(none, json!({"total": 0, "classes": []}));
+    let id = editor.request("dupi/classes", json!({"zones": ["cod"]}));
+    assert_eq!(editor.response(id)["error"]["message"], "no such zone: cod");
+    // What is not saved counts.
+    editor.open(&root.join("short/b.go"), "package p\n");
+    assert_eq!(editor.call("dupi/classes", json!({}))["total"], 1);
+    editor.published(&root.join("short/b.go"), 1);
+    editor.settle();
+}
+
+/// Another function, too unlike the first for a class with it.
+fn short(name: &str) -> String {
+    format!(
+        "package p\n\nfunc {name}(names map[string]string) (found []string) {{\n\tfor key, value := range names {{\n\t\tif strings.HasPrefix(key, \"x-\") && value != \"\" {{\n\t\t\tfound = append(found, strings.ToLower(key)+\"=\"+value)\n\t\t}}\n\t}}\n\tsort.Strings(found)\n\treturn found\n}}\n"
+    )
+}
+
+#[test]
+fn an_open_document_is_told_how_much_of_it_is_duplicated_even_if_nothing_is_shown() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let (a, b) = (root.join("a.go"), root.join("b.go"));
+    let hidden = json!({"diagnostics.enable": false, "codeLens.enable": false});
+    let mut editor = Editor::start(Client { options: hidden, ..Client::simple(&root) });
+    editor.settle();
+    let document = json!({"textDocument": {"uri": uri(&a)}});
+    assert_eq!(editor.call("dupi/copies", document.clone()), Value::Null, "not open");
+    editor.open(&a, &format!("{}\nvar x = 1\nvar y = 2\n", file("first")));
+    let told = editor.call("dupi/copies", document.clone());
+    assert_eq!((&told["lines"], &told["duplicatedLines"], &told["percent"]), (&json!(19), &json!(14), &json!(73.68)));
+    let copy = &told["copies"][0];
+    assert_eq!(
+        (&copy["title"], &copy["kind"], &copy["zone"]),
+        (&json!("⧉ 1 copy · 14 lines · renamed"), &json!("renamed"), &json!("code"))
+    );
+    assert_eq!(copy["range"], json!({"start": {"line": 2, "character": 0}, "end": {"line": 15, "character": 1}}));
+    assert_eq!(copy["others"][0]["uri"], uri(&b));
+    editor.open(&b, "package p\n");
+    let told = editor.call("dupi/copies", document);
+    assert_eq!((&told["percent"], &told["copies"]), (&json!(0.0), &json!([])));
+    editor.settle();
+    editor.forget("textDocument/publishDiagnostics");
+}
+
+#[test]
+fn languages_are_told_with_the_names_that_editors_have_for_them() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let known = dupi_tests::binary::run(folder, &["languages", "--format", "json"]).stdout;
+    let known: Value = serde_json::from_str(&known).expect("JSON");
+    let is_tsx = |language: &&Value| language["name"] == "tsx";
+    let tsx = known.as_array().expect("a list").iter().find(is_tsx).expect("TSX");
+    assert_eq!(tsx["editorNames"], json!(["tsx", "typescriptreact"]));
+    let text = dupi_tests::binary::run(folder, &["languages"]).stdout;
+    assert!(text.contains("\nkotlin      .kt .kts .ktm\n"), "{text}");
 }
 
 // ---- settings

@@ -21,6 +21,8 @@ mod sarif;
 pub mod summary;
 pub mod text;
 
+pub use summary::covered;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;

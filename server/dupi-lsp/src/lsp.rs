@@ -4,10 +4,12 @@
 //! `eager.rs` says why both are in the queue in the order in which they came.
 
 mod cancel_progress;
+mod classes;
 mod code_action;
 mod code_lens;
 mod configuration;
 mod copies;
+mod copies_of_document;
 mod diagnostic;
 mod did_change;
 mod did_change_configuration;
@@ -127,6 +129,8 @@ async fn serve(arguments: ServerArguments) -> Result<bool> {
         log::to_client(outbox.clone());
         Server { queue: session::start(outbox, arguments), was_shut_down }
     })
+    .custom_method("dupi/classes", Server::classes)
+    .custom_method("dupi/copies", Server::copies)
     .custom_method("window/workDoneProgress/cancel", Server::cancel_progress)
     .custom_method("$/setTrace", Server::set_trace)
     .finish();
@@ -230,6 +234,14 @@ impl LanguageServer for Server {
 
 /// Methods that tower-lsp has no name for.
 impl Server {
+    async fn classes(&self, params: classes::Params) -> Answer<classes::Answer> {
+        classes::answer(&self.queue, params).await
+    }
+
+    async fn copies(&self, params: copies_of_document::Params) -> Answer<Option<copies_of_document::Answer>> {
+        copies_of_document::answer(&self.queue, params).await
+    }
+
     async fn cancel_progress(&self, params: WorkDoneProgressCancelParams) {
         self.queue.post(|session| cancel_progress::apply(session, params));
     }

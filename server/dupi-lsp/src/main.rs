@@ -5,6 +5,7 @@ mod check;
 mod git;
 mod index;
 mod indexer;
+mod languages;
 mod lsp;
 mod options;
 mod preferences;
@@ -42,6 +43,8 @@ enum Command {
     Check(Box<check::CheckArguments>),
     /// Build or refresh what is remembered of files and folders; show, verify or clear it
     Index(Box<index::Arguments>),
+    /// Show which languages are known
+    Languages(languages::Arguments),
     /// Write a page that shows the duplicated code of files and folders, for a browser
     Report(Box<report::Arguments>),
     /// Show what can be set in an editor
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Index(arguments)) => index::run(&arguments),
+        Some(Command::Languages(arguments)) => languages::run(&arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Settings(arguments)) => preferences::run(&arguments),
         None => lsp::run(arguments.server),

@@ -64,7 +64,7 @@ fn in_all<'a>(classes: impl IntoIterator<Item = &'a Class>) -> u64 {
 }
 
 /// How many lines some ranges cover together.
-fn covered(mut ranges: Vec<Range<u32>>) -> u64 {
+pub fn covered(mut ranges: Vec<Range<u32>>) -> u64 {
     ranges.sort_by_key(|range| range.start);
     let (mut end, mut n) = (0, 0);
     for range in ranges {

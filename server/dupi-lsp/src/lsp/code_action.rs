@@ -22,6 +22,10 @@ use super::uris;
 use super::view::{DocumentView, View};
 use crate::options::FILE;
 
+/// What an editor asks for that has a command to ignore a copy, or all of its class.
+const IGNORE_COPY: CodeActionKind = CodeActionKind::new("quickfix.dupi.ignore.copy");
+const IGNORE_CLASS: CodeActionKind = CodeActionKind::new("quickfix.dupi.ignore.class");
+
 /// Copies that have actions of their own: a menu of more is none. All of them can be shown at once.
 const MAX_NAMED: usize = 5;
 
@@ -32,10 +36,6 @@ pub async fn answer(queue: &Queue, params: CodeActionParams) -> Result<Option<Co
 }
 
 fn actions(view: &View, offered: &Offered, params: &CodeActionParams) -> Option<CodeActionResponse> {
-    let is_asked = |kind: &CodeActionKind| ["", "quickfix"].contains(&kind.as_str());
-    if params.context.only.as_ref().is_some_and(|only| !only.iter().any(is_asked)) {
-        return None;
-    }
     let open = view.documents.get(params.text_document.uri.as_str())?;
     let own: Vec<&Diagnostic> =
         params.context.diagnostics.iter().filter(|d| d.source.as_deref() == Some("dupi")).collect();
@@ -47,7 +47,20 @@ fn actions(view: &View, offered: &Offered, params: &CodeActionParams) -> Option<
             of_copy(view, offered, open, copy, diagnostic.copied(), &mut actions);
         }
     }
+    if let Some(only) = &params.context.only {
+        let kind = |action: &CodeActionOrCommand| match action {
+            CodeActionOrCommand::CodeAction(CodeAction { kind: Some(kind), .. }) => kind.clone(),
+            _ => CodeActionKind::QUICKFIX,
+        };
+        actions.retain(|action| only.iter().any(|asked| is_of(&kind(action), asked)));
+    }
     Some(actions)
+}
+
+/// Is a kind the one that was asked for, or one of its parts, which are told apart by dots?
+fn is_of(kind: &CodeActionKind, asked: &CodeActionKind) -> bool {
+    let rest = kind.as_str().strip_prefix(asked.as_str());
+    asked == &CodeActionKind::EMPTY || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn of_copy(
@@ -59,10 +72,10 @@ fn of_copy(
     actions: &mut CodeActionResponse,
 ) {
     let uri = open.document.uri.as_str();
-    let mut add = |title: String, command: Option<Command>, edit: Option<WorkspaceEdit>| {
+    let mut add = |title: String, kind: CodeActionKind, command: Option<Command>, edit: Option<WorkspaceEdit>| {
         let action = CodeAction {
             title,
-            kind: Some(CodeActionKind::QUICKFIX),
+            kind: Some(kind),
             diagnostics: diagnostic.map(|diagnostic| vec![diagnostic.clone()]),
             command,
             edit,
@@ -78,19 +91,19 @@ fn of_copy(
     let named = || (1..).zip(copy.others.iter().take(MAX_NAMED));
     for (n, other) in named() {
         let title = format!("Go to copy {n}: {}", other.name());
-        add(title.clone(), go_to(view, uri, copy, other, title), None);
+        add(title.clone(), CodeActionKind::QUICKFIX, go_to(view, uri, copy, other, title), None);
     }
     for (n, other) in named() {
         let title = format!("Compare with copy {n}: {}", other.name());
-        add(title.clone(), compare(view, uri, copy, other, title), None);
+        add(title.clone(), CodeActionKind::QUICKFIX, compare(view, uri, copy, other, title), None);
     }
     let title = format!("Show all {} copies", copy.others.len() + 1);
-    add(title.clone(), Some(show_copies(view, uri, copy, title)), None);
+    add(title.clone(), CodeActionKind::QUICKFIX, Some(show_copies(view, uri, copy, title)), None);
     if let Some(edit) = ignore_here(view, offered, open, copy) {
-        add("Ignore this copy".to_owned(), None, Some(edit));
+        add("Ignore this copy".to_owned(), IGNORE_COPY, None, Some(edit));
     }
     if let Some(edit) = ignore_class(view, offered, copy) {
-        add(format!("Ignore all {} copies in {FILE}", copy.others.len() + 1), None, Some(edit));
+        add(format!("Ignore all {} copies in {FILE}", copy.others.len() + 1), IGNORE_CLASS, None, Some(edit));
     }
 }
 

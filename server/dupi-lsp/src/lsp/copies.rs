@@ -6,7 +6,7 @@ use std::ops::Range as Span;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dupi::{Class, Kind, Report, Zone};
+use dupi::{Class, Fragment, Kind, Report, Zone};
 use dupi_grammars::token::Lexed;
 use dupi_grammars::{Language, tokenize};
 use rayon::prelude::*;
@@ -131,6 +131,15 @@ fn named(document: &dupi::document::Document) -> (PathBuf, String) {
     (document.path.clone(), document.shown.clone())
 }
 
+/// Where the copies of a class are.
+pub fn places(class: &Class, name: &dyn Fn(u32) -> (PathBuf, String)) -> Vec<Other> {
+    let place = |(copy, lines): (&Fragment, &Span<u32>)| {
+        let (path, shown) = name(copy.document);
+        Other { path, shown, lines: lines.clone(), tokens: copy.start..copy.end }
+    };
+    class.copies.iter().zip(&class.at).map(place).collect()
+}
+
 /// The copies of `classes` that stand in the document `shown`, of which `text` is the text.
 fn copies<'a>(
     view: &View,
@@ -150,15 +159,7 @@ fn copies<'a>(
     let lines = Lines::new(text, view.encoding);
     let mut found = Vec::new();
     for class in classes {
-        let places: Vec<Other> = class
-            .copies
-            .iter()
-            .zip(&class.at)
-            .map(|(copy, lines)| {
-                let (path, shown) = name(copy.document);
-                Other { path, shown, lines: lines.clone(), tokens: copy.start..copy.end }
-            })
-            .collect();
+        let places = places(class, name);
         for (i, own) in places.iter().enumerate().filter(|(_, place)| place.shown == shown) {
             let ends = (lexed.tokens.get(own.tokens.start as usize), lexed.tokens.get(own.tokens.end as usize - 1));
             let (Some(first), Some(last)) = ends else { continue };

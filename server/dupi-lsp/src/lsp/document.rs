@@ -4,22 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use dupi::snapshot::Buffer;
-use dupi_grammars::Language;
 use tower_lsp::ls_types::{TextDocumentContentChangeEvent, TextDocumentItem, Uri};
 
 use super::folder::{FolderId, Reading};
 use super::positions::{Encoding, Lines};
 use super::uris;
-
-/// What editors call a language, where it is not our name for it.
-const ALIASES: [(&str, &str); 6] = [
-    ("csharp", "c-sharp"),
-    ("javascriptreact", "javascript"),
-    ("typescriptreact", "tsx"),
-    ("shellscript", "bash"),
-    ("sh", "bash"),
-    ("objective-c", "c"),
-];
+use crate::languages::by_editors_name;
 
 pub struct Document {
     /// As the client spells it: it is answered by that name.
@@ -106,20 +96,14 @@ impl Document {
     pub fn buffers(&self) -> &[(FolderId, Arc<Buffer>)] {
         self.buffers.get_or_init(|| {
             let Some(text) = &self.text else { return Vec::new() };
-            let language = if self.is_file { None } else { self.named_language() };
+            // What is a file has the language of its name, as on disk; else it is the one that the client says.
+            let language = if self.is_file { None } else { by_editors_name(&self.language_id) };
             let buffer = |Reading { folder, workspace, quarantine }: &Reading| {
                 let buffer = workspace.buffer(&self.path, language, text.as_bytes(), quarantine, self.is_edit);
                 (*folder, Arc::new(buffer))
             };
             self.folders.iter().map(buffer).collect()
         })
-    }
-
-    /// The language that the client says it is in. What is a file has that of its name, as on disk.
-    fn named_language(&self) -> Option<&'static Language> {
-        let name =
-            ALIASES.iter().find(|(alias, _)| *alias == self.language_id).map_or(&*self.language_id, |(_, name)| name);
-        dupi_grammars::by_name(name)
     }
 }
 

@@ -184,7 +184,10 @@ fn several_formats_at_once_each_go_where_they_are_told() {
         (&["--format", "text,json"][..], "text and json all go to standard output"),
         (&["--format", "json", "-o", "a.x", "-o", "b.x"], "two `--output` for one format"),
         (&["--format", "json", "-o", "a.x", "--format", "csv", "-o", "a.x"], "two formats go to a.x"),
-        (&["--format", "jsn"], "possible values: text, json, sarif, github, gitlab, checkstyle, markdown, html, badge, csv"),
+        (
+            &["--format", "jsn"],
+            "possible values: text, json, sarif, github, gitlab, checkstyle, markdown, html, badge, csv",
+        ),
         (&["-o", "nowhere/x.txt"], "cannot write nowhere/x.txt"),
     ] {
         let run = check(&workspace, arguments);

@@ -72,10 +72,11 @@ pub fn look(index: &mut Index, workspace: &Workspace, wanted: &Wanted) -> Result
             (name, now, before)
         }
     };
+    let quarantine = index.quarantine();
     let mut report_over = |overlay: &Overlay| {
         index.set_buffers(overlay.iter().map(|(path, text)| {
             Arc::new(match text {
-                Some(text) => workspace.buffer(path, None, text),
+                Some(text) => workspace.buffer(path, None, text, &quarantine, false),
                 None => Buffer::absent(shown(workspace, path)),
             })
         }));

@@ -148,11 +148,12 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     if arguments.workspace.has_max_new() && wanted.is_none() && baseline.is_none() {
         bail!("`--max-new` needs --baseline, --since or --staged: without one of them nothing is new");
     }
-    let (found, change) = find(&arguments.index, arguments.no_index, &workspace, wanted.as_ref())?;
-    let Found { report, mut indexed } = found;
+    let Found { report, change, mut indexed } =
+        find(&arguments.index, arguments.no_index, &workspace, wanted.as_ref())?;
     let took = start.elapsed();
+    let report = &report;
     let as_on_disk = Texts::default();
-    let (report, texts) = change.as_ref().map_or((&report, &as_on_disk), |change| (&change.report, &change.texts));
+    let texts = change.as_ref().map_or(&as_on_disk, |change| &change.texts);
     let now = counts(report.classes.iter().chain(&report.ignored));
     let policy = Policy::of(&options);
     let compared = compared(change.as_ref(), baseline.as_ref());
@@ -182,7 +183,7 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let failures = policy.failures(&summary, &shown, compared.as_deref());
     let is_gate = policy.has_limits() || compared.is_some();
     let mut verdict = Verdict { failures, notes, is_gate };
-    if let Some(path) = &arguments.write_baseline {
+    if let Some(path) = arguments.write_baseline.as_ref().filter(|_| !report.files.is_empty()) {
         let baseline = Baseline::of(report, path);
         baseline.write()?;
         let n = count(baseline.len() as u64, "class", "classes");
@@ -237,8 +238,8 @@ fn select<'a>(
         }
         if let Some(change) = change {
             // What is accepted is accepted, whoever edits it.
-            finding.news = Some(change.news(class)?);
-            finding.touched = change.touched(class);
+            finding.news = Some(change.news(report, class)?);
+            finding.touched = change.touched(report, class);
         }
         Some(finding)
     };
@@ -262,7 +263,8 @@ fn tell_baseline(
     };
     let new = shown.iter().filter(|finding| finding.news == Some(News::New));
     let mut told: Vec<String> = new.take(arguments.top.0.min(TOP)).filter_map(perhaps).collect();
-    if arguments.prune_baseline {
+    // Where nothing was scanned nothing is gone.
+    if arguments.prune_baseline && !report.files.is_empty() {
         baseline.prune(now);
         baseline.write()?;
     } else {
@@ -328,6 +330,8 @@ pub fn json(report: &Report) -> serde_json::Value {
 /// What a check is made of: the classes, and the index that they came from, if it was one.
 pub struct Found {
     pub report: Report,
+    /// If one was wanted.
+    pub change: Option<Change>,
     pub indexed: Option<Indexed>,
 }
 
@@ -339,40 +343,27 @@ pub struct Indexed {
 }
 
 /// Finds all classes, and what is new if that is wanted: by the index, and if there can be none, without it.
-pub fn find(
-    index: &IndexArguments,
-    no_index: bool,
-    workspace: &Workspace,
-    wanted: Option<&Wanted>,
-) -> Result<(Found, Option<Change>)> {
+pub fn find(index: &IndexArguments, no_index: bool, workspace: &Workspace, wanted: Option<&Wanted>) -> Result<Found> {
     let Workspace { root, paths, settings } = workspace;
-    let within = |place: Option<Place>| {
+    let by_index = |place: Option<Place>| -> Result<Found, Failed> {
         with_progress(|progress| with_threads(settings, root, || find_indexed(place, workspace, wanted, progress)))
+            .map_err(Failed::Search)?
     };
     if !no_index {
-        match index
-            .place(workspace)
-            .map_err(Failed::Index)
-            .and_then(|place| within(Some(place)).map_err(Failed::Search)?)
-        {
-            Ok((mut found, change)) => {
+        match index.place(workspace).map_err(Failed::Index).and_then(|place| by_index(Some(place))) {
+            Ok(mut found) => {
                 found.indexed.iter_mut().for_each(|indexed| tell_troubles(&mut indexed.index));
-                return Ok((found, change));
+                return Ok(found);
             }
-            Err(Failed::Search(error)) => return Err(error.into()),
-            Err(Failed::Change(error)) => return Err(error),
             Err(Failed::Index(error)) => note(&format!("no index, all files are read: {error:#}")),
+            Err(failed) => return Err(failed.into()),
         }
     }
     if wanted.is_some() {
-        return match within(None)? {
-            Ok(found) => Ok(found),
-            Err(Failed::Search(error)) => Err(error.into()),
-            Err(Failed::Change(error) | Failed::Index(error)) => Err(error),
-        };
+        return Ok(by_index(None)?);
     }
     let report = with_progress(|progress| dupi::search(root, paths, settings, progress))?;
-    Ok((Found { report, indexed: None }, None))
+    Ok(Found { report, change: None, indexed: None })
 }
 
 enum Failed {
@@ -384,23 +375,39 @@ enum Failed {
     Index(anyhow::Error),
 }
 
+impl From<Failed> for anyhow::Error {
+    fn from(failed: Failed) -> anyhow::Error {
+        match failed {
+            Failed::Search(error) => error.into(),
+            Failed::Change(error) | Failed::Index(error) => error,
+        }
+    }
+}
+
 fn find_indexed(
     place: Option<Place>,
     workspace: &Workspace,
     wanted: Option<&Wanted>,
     progress: &(dyn Fn(Progress) + Sync),
-) -> Result<(Found, Option<Change>), Failed> {
+) -> Result<Found, Failed> {
     let mut index = match &place {
         Some(place) => place.open(workspace).map_err(Failed::Index)?,
         None => Index::open(Arc::new(Memory::default()), workspace.clone(), MEMORY),
     };
     let changes = index.refresh(progress).map_err(Failed::Search)?;
     progress(Progress::Comparing);
-    let change =
-        wanted.map(|wanted| change::look(&mut index, workspace, wanted)).transpose().map_err(Failed::Change)?;
-    let report = index.report(&workspace.settings).map_err(|error| match error {
-        dupi::Error::Index { .. } => Failed::Index(error.into()),
-        _ => Failed::Search(error),
-    })?;
-    Ok((Found { report, indexed: Some(Indexed { index, place, changes }) }, change))
+    let (report, change) = match wanted {
+        Some(wanted) => {
+            let (report, change) = change::look(&mut index, workspace, wanted).map_err(Failed::Change)?;
+            (report, Some(change))
+        }
+        None => {
+            let report = index.report(&workspace.settings).map_err(|error| match error {
+                dupi::Error::Index { .. } => Failed::Index(error.into()),
+                _ => Failed::Search(error),
+            })?;
+            (report, None)
+        }
+    };
+    Ok(Found { report, change, indexed: Some(Indexed { index, place, changes }) })
 }

@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let output = Output::new(&arguments.output)?;
     let history = arguments.history.iter().map(|path| history::read(path)).collect::<Result<Vec<_>>>()?;
     let workspace = arguments.workspace.workspace()?;
-    let (Found { report, mut indexed }, _) = find(&arguments.index, arguments.no_index, &workspace, None)?;
+    let Found { report, mut indexed, .. } = find(&arguments.index, arguments.no_index, &workspace, None)?;
     if report.files.is_empty() {
         bail!("nothing scanned: no source file under {}{}", workspace.root.display(), text::skipped(&report));
     }

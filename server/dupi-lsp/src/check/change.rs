@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use dupi::index::{Index, Workspace};
 use dupi::snapshot::Buffer;
-use dupi::{Class, Report, files};
+use dupi::{Class, Fragment, Report, files};
 use imara_diff::{Algorithm, Diff, InternedInput};
 
 use super::baseline::{Counts, counts};
@@ -32,8 +32,6 @@ pub enum Wanted {
 pub struct Change {
     /// What it was compared with, as people say it.
     pub name: String,
-    /// The workspace with the change.
-    pub report: Report,
     /// Files that are not as the disk has them.
     pub texts: Texts,
     before: Report,
@@ -46,7 +44,8 @@ pub struct Change {
 /// What some files hold in another state than that of the disk; nothing, if they are not there.
 type Overlay = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
-pub fn look(index: &mut Index, workspace: &Workspace, wanted: &Wanted) -> Result<Change> {
+/// The workspace with the change, and the change.
+pub fn look(index: &mut Index, workspace: &Workspace, wanted: &Wanted) -> Result<(Report, Change)> {
     let git = Git::around(&workspace.root)?;
     // As the disk is: what is found is kept for the next time, whatever is laid over it now.
     let on_disk = index.report(&workspace.settings)?;
@@ -96,7 +95,7 @@ pub fn look(index: &mut Index, workspace: &Workspace, wanted: &Wanted) -> Result
         }
     }
     let counts = (counts(&before_report.classes), counts(&report.classes));
-    Ok(Change { name, report, texts: Texts(texts), before: before_report, lines, counts, copied })
+    Ok((report, Change { name, texts: Texts(texts), before: before_report, lines, counts, copied }))
 }
 
 fn shown(workspace: &Workspace, path: &Path) -> String {
@@ -192,9 +191,9 @@ impl Change {
     }
 
     /// Which copies of a class of the report stand on lines that the change touches.
-    pub fn touched(&self, class: &Class) -> Vec<bool> {
-        let is_touched = |(copy, at): (&dupi::Fragment, &Range<u32>)| {
-            self.lines(&self.report.files[copy.document as usize].shown).is_some_and(|lines| lines.touches(at))
+    pub fn touched(&self, report: &Report, class: &Class) -> Vec<bool> {
+        let is_touched = |(copy, at): (&Fragment, &Range<u32>)| {
+            self.lines(&report.files[copy.document as usize].shown).is_some_and(|lines| lines.touches(at))
         };
         class.copies.iter().zip(&class.at).map(is_touched).collect()
     }
@@ -203,21 +202,21 @@ impl Change {
     ///
     /// It had as many copies as there were of its id, and as there are copies that lie in what was a copy before: who
     /// edits one of two copies makes two shorter ones of each, and adds none.
-    pub fn news(&self, class: &Class) -> Option<News> {
+    pub fn news(&self, report: &Report, class: &Class) -> Option<News> {
         let count = |counts: &Counts| counts.get(&class.id).copied().unwrap_or(0);
         let (had, has) = (count(&self.counts.0), count(&self.counts.1));
-        let before = if has > had { had.max(self.n_known(class)) } else { had };
+        let before = if has > had { had.max(self.n_known(report, class)) } else { had };
         if has > before {
             Some(if before == 0 { News::New } else { News::More { before } })
         } else {
-            self.touched(class).contains(&true).then_some(News::Edited { before })
+            self.touched(report, class).contains(&true).then_some(News::Edited { before })
         }
     }
 
     /// Copies that are, but for less than half of their lines, what stood in a copy before.
-    fn n_known(&self, class: &Class) -> usize {
-        let is_known = |(copy, at): (&dupi::Fragment, &Range<u32>)| {
-            let path = &self.report.files[copy.document as usize].shown;
+    fn n_known(&self, report: &Report, class: &Class) -> usize {
+        let is_known = |(copy, at): (&Fragment, &Range<u32>)| {
+            let path = &report.files[copy.document as usize].shown;
             let was: Vec<u32> = match self.lines(path) {
                 Some(lines) => at.clone().filter_map(|line| lines.was.get(line as usize).copied().flatten()).collect(),
                 None => at.clone().collect(),
@@ -231,7 +230,7 @@ impl Change {
 
     /// Classes that the change has edited in some places and not in others, as sentences: perhaps the same is due there.
     pub fn left_behind(&self) -> Vec<String> {
-        let name = |copy: &dupi::Fragment| self.before.files[copy.document as usize].shown.as_str();
+        let name = |copy: &Fragment| self.before.files[copy.document as usize].shown.as_str();
         let mut told = Vec::new();
         for class in &self.before.classes {
             let has = self.counts.1.get(&class.id).copied().unwrap_or(0);

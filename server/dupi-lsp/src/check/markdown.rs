@@ -47,6 +47,12 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
         text.push_str(&row);
         n_told += 1;
     }
+    for note in &findings.verdict.notes {
+        let note = format!("\n> {}\n", plain(note));
+        if text.len() + note.len() < MAX_BYTES {
+            text.push_str(&note);
+        }
+    }
     let more = findings.shown.len() - n_told;
     if more > 0 {
         text.push_str(&format!("\n… and {}.\n", count(more as u64, "more class", "more classes")));

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::binary;
 
 /// A machine that is busy with other tests is slow; what takes longer never comes.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What an editor can be like.
 pub struct Client {
@@ -59,7 +59,7 @@ impl Client {
                 "codeLens": {"refreshSupport": true}, "diagnostics": {"refreshSupport": true},
             },
             "textDocument": {
-                "publishDiagnostics": {"relatedInformation": true, "versionSupport": true},
+                "publishDiagnostics": {"relatedInformation": true, "versionSupport": true, "dataSupport": true},
                 "diagnostic": {"dynamicRegistration": true, "relatedInformation": true},
                 "hover": {"contentFormat": ["markdown", "plaintext"]},
                 "codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix"]}}},
@@ -286,6 +286,20 @@ impl Editor {
             !is_later
         });
         last["params"]["diagnostics"].as_array().cloned().expect("a list")
+    }
+
+    /// All diagnostics that were published and nobody looked at yet, the last of each document.
+    pub fn take_published(&mut self) -> BTreeMap<String, Vec<Value>> {
+        while self.hear(Duration::from_millis(20)) {}
+        let is_meant = |message: &mut Value| message["method"] == "textDocument/publishDiagnostics";
+        let published = self.kept.extract_if(.., is_meant).map(|message| {
+            let params = &message["params"];
+            (
+                params["uri"].as_str().unwrap_or_default().into(),
+                params["diagnostics"].as_array().cloned().expect("a list"),
+            )
+        });
+        published.collect()
     }
 
     /// The diagnostics of a file, asked for.

@@ -25,7 +25,7 @@ const MAX_FILES: usize = 12;
 const MAX_OPERATIONS: u64 = 16;
 
 /// A real source: how its name ends, and its text.
-type Sample = (String, String);
+pub type Sample = (String, String);
 
 /// The project's own sources and fixtures.
 pub fn own_samples() -> &'static [Sample] {

@@ -6,5 +6,7 @@ pub mod differential;
 pub mod editor;
 pub mod history;
 pub mod inputs;
+pub mod repository;
+pub mod since;
 pub mod sources;
 pub mod workspace;

@@ -42,3 +42,18 @@ impl Workspace {
         path
     }
 }
+
+/// A function of about 70 tokens; `name` and `x` are what varies.
+pub fn function(name: &str, x: &str) -> String {
+    format!(
+        "func {name}({x} []int, limit int) (int, error) {{\n\ttotal := 0\n\tfor i, v := range {x} {{\n\t\tif v > limit {{\n\t\t\treturn 0, fmt.Errorf(\"value %d at %d is over %d\", v, i, limit)\n\t\t}}\n\t\ttotal += v * i\n\t}}\n\tif total == 0 {{\n\t\treturn 0, nil\n\t}}\n\treturn total, nil\n}}\n"
+    )
+}
+
+/// Two files with one function in common.
+pub fn pair() -> Workspace {
+    let workspace = Workspace::new("");
+    workspace.write("a.go", format!("package a\n\n{}", function("Sum", "values")));
+    workspace.write("b/b.go", format!("package b\n\nimport \"fmt\"\n\nvar x = 1\n\n{}", function("Sum", "values")));
+    workspace
+}

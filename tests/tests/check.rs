@@ -3,21 +3,7 @@
 use std::path::Path;
 
 use dupi_tests::binary::{Run, check_json, run};
-use dupi_tests::workspace::Workspace;
-
-/// A function of about 70 tokens; `name` and `x` are what varies.
-fn function(name: &str, x: &str) -> String {
-    format!(
-        "func {name}({x} []int, limit int) (int, error) {{\n\ttotal := 0\n\tfor i, v := range {x} {{\n\t\tif v > limit {{\n\t\t\treturn 0, fmt.Errorf(\"value %d at %d is over %d\", v, i, limit)\n\t\t}}\n\t\ttotal += v * i\n\t}}\n\tif total == 0 {{\n\t\treturn 0, nil\n\t}}\n\treturn total, nil\n}}\n"
-    )
-}
-
-fn pair() -> Workspace {
-    let workspace = Workspace::new("");
-    workspace.write("a.go", format!("package a\n\n{}", function("Sum", "values")));
-    workspace.write("b/b.go", format!("package b\n\nimport \"fmt\"\n\nvar x = 1\n\n{}", function("Sum", "values")));
-    workspace
-}
+use dupi_tests::workspace::{Workspace, function, pair};
 
 fn check(workspace: &Workspace, arguments: &[&str]) -> Run {
     run(workspace.path(), &[&["--check"][..], arguments].concat())
@@ -30,8 +16,10 @@ fn duplicates_are_told_with_places_and_exit_code_1() {
     assert_eq!(run.code, 1, "{}", run.stderr);
     assert!(run.stdout.contains("13 lines in 2 places · exact"), "{}", run.stdout);
     assert!(run.stdout.contains("a.go:3-15") && run.stdout.contains("b/b.go:7-19"), "{}", run.stdout);
-    let last = run.stdout.lines().last().unwrap_or_default();
-    assert!(last.starts_with("scanned 2 files, 34 lines (go 2) in "), "{last}");
+    let last: Vec<&str> = run.stdout.lines().rev().take(3).collect();
+    assert!(last[2].starts_with("scanned 2 files, 34 lines (go 2) in "), "{last:?}");
+    assert_eq!(last[1], "failed: 1 class of duplicated code");
+    assert!(last[0].starts_with("what to do: share the code; or accept it with [[ignore]] in dupi.toml"), "{last:?}");
     assert!(!run.stdout.contains('\x1b'), "no colours into a pipe");
     assert_eq!(run.stderr, "", "no progress into a pipe");
 }

@@ -1,5 +1,5 @@
 //! Random histories against a model: whatever happens to files and to the index, the answers are those of a search
-//! from scratch. `DUPI_SEED` repeats one history, `DUPI_CASES` draws so many.
+//! from scratch. `DUPI_SEED` repeats one history, `DUPI_CASES` draws so many, from that seed on.
 #![allow(clippy::print_stdout, reason = "the long run says what it has done")]
 
 use std::collections::BTreeMap;
@@ -14,10 +14,9 @@ fn number(name: &str) -> Option<u64> {
 }
 
 fn histories(n: u64, all: bool) {
-    let seeds = match number("DUPI_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("DUPI_CASES").unwrap_or(n),
-    };
+    let first = number("DUPI_SEED");
+    let cases = number("DUPI_CASES").unwrap_or(if first.is_some() { 1 } else { n });
+    let seeds = first.unwrap_or(0)..first.unwrap_or(0) + cases;
     let mut done: BTreeMap<&str, usize> = BTreeMap::new();
     let many = seeds.clone().count() > 30;
     for seed in seeds {

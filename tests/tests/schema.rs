@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use boon::{Compiler, Schemas};
-use dupi_tests::binary::check_json;
-use dupi_tests::workspace::Workspace;
+use dupi_tests::binary::{check_json, run};
+use dupi_tests::repository::Repository;
+use dupi_tests::workspace::{Workspace, function};
 
 fn validate(report: &serde_json::Value) -> Result<(), String> {
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/dupi-lsp/schema/report.v1.json");
@@ -31,6 +32,21 @@ fn skipped_files_match_the_schema() {
     workspace.write("latin1.c", b"\xe9");
     let report = check_json(workspace.path(), &[]);
     assert_eq!(report["scanned"]["skipped"].as_array().map(Vec::len), Some(5));
+    validate(&report).expect("a valid report");
+}
+
+#[test]
+fn what_a_gate_says_matches_the_schema() {
+    let repository = Repository::default();
+    repository.write("a.go", format!("package a\n\n{}", function("Sum", "values")));
+    repository.commit("first");
+    repository.write("b.go", format!("package b\n\n{}", function("Sum", "values")));
+    repository.write("dupi.toml", "[[ignore]]\npath = \"x\"\nreason = \"stale\"\n");
+    let arguments = ["--check", "--since", "HEAD", "--blame", "--max-percent", "1", "--format", "json"];
+    let report = run(repository.path(), &arguments).json();
+    assert_eq!(report["gate"]["failures"].as_array().map(Vec::len), Some(2));
+    assert_eq!(report["gate"]["notes"].as_array().map(Vec::len), Some(1));
+    assert_eq!(report["classes"][0]["copies"][0]["commit"]["summary"], "first");
     validate(&report).expect("a valid report");
 }
 

@@ -132,6 +132,31 @@ fn the_server_ends_when_the_pipe_is_closed() {
     assert!(editor.wait(Duration::from_secs(5)).is_some(), "after {:?}", start.elapsed());
 }
 
+/// So many files, all different, that a first index takes a while.
+fn many_files(n: usize) -> Workspace {
+    let workspace = Workspace::new("");
+    for i in 0..n {
+        let steps: String =
+            (0..200).map(|j| format!("\tx{} := f{}({i}, {})\n", (i * 7 + j * j) % 97, (i + j) % 13, i * j)).collect();
+        workspace.write(&format!("d{}/f{i}.go", i % 50), format!("package p\n\nfunc f{i}() {{\n{steps}}}\n"));
+    }
+    workspace
+}
+
+/// Fault 16: whatever is under way, and nothing of it stays behind.
+#[test]
+fn a_server_that_is_indexing_ends_with_its_pipe_and_lets_go_of_the_lock() {
+    let workspace = many_files(3000);
+    let mut editor = Editor::start(Client::simple(&root(&workspace)));
+    editor.call("workspace/executeCommand", json!({"command": "dupi.status"}));
+    editor.hang_up();
+    assert!(editor.wait(Duration::from_secs(5)).is_some());
+    let cache = std::mem::replace(&mut editor.cache, tempfile::tempdir().expect("a folder"));
+    let run = dupi_tests::binary::run_with(workspace.path(), cache.path(), &["index"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{}", run.stdout);
+    assert!(run.stdout.contains("000 files"), "{}", run.stdout);
+}
+
 #[test]
 fn the_server_ends_when_its_client_is_gone_though_the_pipe_is_open() {
     let workspace = two_copies();
@@ -156,6 +181,41 @@ fn what_is_asked_after_shutdown_is_refused_and_exit_without_it_is_an_error() {
     let mut editor = Editor::start(Client::simple(&root(&workspace)));
     editor.notify("exit", Value::Null);
     assert!(!editor.wait(Duration::from_secs(5)).expect("an end").success());
+}
+
+/// Fault 17: what is closed is as it is on disk, and what nobody has opened is nothing.
+#[test]
+fn what_is_asked_after_a_document_is_closed_is_answered_from_disk() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let a = root.join("a.go");
+    let mut editor = Editor::start(Client::rich(&root));
+    editor.settle();
+    editor.open(&a, "package p\n");
+    editor.close(&a);
+    let document = json!({"textDocument": {"uri": uri(&a)}});
+    let at = json!({"line": 2, "character": 0});
+    let hover = json!({"textDocument": {"uri": uri(&a)}, "position": at});
+    let action =
+        json!({"textDocument": {"uri": uri(&a)}, "range": {"start": at, "end": at}, "context": {"diagnostics": []}});
+    assert_eq!(editor.pulled(&a).len(), 1);
+    assert_eq!(editor.call("textDocument/codeLens", document.clone()), Value::Null);
+    assert_eq!(editor.call("textDocument/hover", hover), Value::Null);
+    assert_eq!(editor.call("textDocument/codeAction", action), Value::Null);
+    editor.change(&uri(&a), 7, json!([{"text": "package p\n"}]));
+    assert_eq!(editor.pulled(&a).len(), 1, "an edit of what is not open is none");
+    // Answered before it is cancelled, cancelled twice, and cancelled without ever having been asked.
+    for id in [editor.request("textDocument/diagnostic", document.clone()), 4711] {
+        editor.notify("$/cancelRequest", json!({"id": id}));
+        editor.notify("$/cancelRequest", json!({"id": id}));
+        if id != 4711 {
+            let answer = editor.response(id);
+            assert!(answer["error"]["code"] == -32800 || answer["result"]["kind"] == "full", "{answer}");
+        }
+    }
+    editor.settle();
+    editor.forget("$/progress");
+    editor.forget("window/logMessage");
 }
 
 // ---- diagnostics of all files
@@ -229,6 +289,8 @@ fn a_copy_has_a_lens_a_hover_and_actions() {
     editor.take("a message", |message| message["method"] == "window/showMessage");
     let all = editor.call("workspace/executeCommand", run(&actions[2]));
     assert_eq!(all.as_array().map(Vec::len), Some(2));
+    let named = editor.take("a message", |message| message["method"] == "window/showMessage");
+    assert_eq!(named["params"]["message"], "a.go:3, b.go:3", "for who has no list of its own");
     let status = editor.call("workspace/executeCommand", json!({"command": "dupi.status"}));
     assert_eq!((&status["state"], &status["files"]), (&json!("idle"), &json!(2)));
     assert_eq!(editor.asked["window/showDocument"].len(), 2);
@@ -400,6 +462,149 @@ fn a_malformed_or_hostile_project_file_is_a_diagnostic_and_means_defaults() {
     editor.settle();
 }
 
+/// Fault 27: a project brings no index with it, and asks for no more than its user gives.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hostile_project_gets_no_threads_no_paths_and_no_time() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let braces = "{a,b}".repeat(12);
+    workspace.write("dupi.toml", format!("threads = 10000\nexclude = [\"{braces}/**\", \"**/**/**/**/x\"]\n"));
+    workspace.write(".dupi/manifest", "not an index");
+    let mut editor = Editor::start(Client::simple(&root));
+    assert_eq!(editor.settle()["files"], 2);
+    let n_threads = std::fs::read_dir(format!("/proc/{}/task", editor.process_id())).expect("a process").count();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    assert!(n_threads < 6 * cores + 40, "{n_threads} threads on {cores} cores");
+    editor.open(&root.join("a.go"), &file("first"));
+    assert_eq!(editor.published(&root.join("a.go"), 1).len(), 1);
+    assert_eq!(std::fs::read(root.join(".dupi/manifest")).expect("a file"), b"not an index");
+    let modes = walk(editor.cache.path()).into_iter().filter(|path| path.is_dir() && path != editor.cache.path());
+    for folder in modes {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = folder.metadata().expect("a folder").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{}", folder.display());
+    }
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut all = vec![folder.to_owned()];
+    let mut at = 0;
+    while let Some(path) = all.get(at).cloned() {
+        all.extend(std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()));
+        at += 1;
+    }
+    all
+}
+
+/// Fault 28: what reads files has low priority, what answers has not, and who has nothing to do does nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_first_index_has_low_priority_and_an_idle_server_uses_no_processor() {
+    let workspace = many_files(1000);
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client::simple(&root));
+    let tasks = format!("/proc/{}/task", editor.process_id());
+    editor.open(&root.join("new.go"), &file("new"));
+    editor.settle();
+    let field = |task: &std::path::Path, n: usize| -> Option<i64> {
+        let stat = std::fs::read_to_string(task.join("stat")).ok()?;
+        // The name stands in brackets, and may have blanks in it.
+        stat.rsplit(") ").next()?.split(' ').nth(n)?.parse().ok()
+    };
+    // That of its first thread, and whoever runs the tests may have lowered that.
+    let usual = field(std::path::Path::new(&format!("/proc/{}", editor.process_id())), 16).expect("a process");
+    let mut n_low = 0;
+    for task in std::fs::read_dir(&tasks).expect("a process").flatten() {
+        let name = std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+        let nice = field(&task.path(), 16).expect("a thread");
+        let reads = ["dupi-index", "dupi-watch", "notify-rs"].iter().any(|reader| name.starts_with(reader));
+        n_low += usize::from(reads);
+        assert_eq!(nice, if reads { 15 } else { usual }, "{name}");
+    }
+    assert!(n_low >= 3, "{n_low}");
+    editor.published(&root.join("new.go"), 1);
+    let ticks = || {
+        let process = std::path::PathBuf::from(format!("/proc/{}", editor.process_id()));
+        field(&process, 11).zip(field(&process, 12)).map_or(0, |(user, system)| user + system)
+    };
+    let before = ticks();
+    std::thread::sleep(Duration::from_secs(3));
+    // In hundredths of a second; it looks now and then whether its client is alive.
+    assert!(ticks() - before <= 3, "{} ticks in 3 s of idleness", ticks() - before);
+}
+
+/// Fault 28: a first index is written early if there is little memory for it. So many files that it matters: with the
+/// memory that there is by default it takes more than twice as much.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "half a minute"]
+fn a_first_index_stays_within_its_memory() {
+    let workspace = many_files(20_000);
+    let mut editor = Editor::start(Client { options: json!({"memory": 64}), ..Client::simple(&root(&workspace)) });
+    let status = loop {
+        let status = editor.call("workspace/executeCommand", json!({"command": "dupi.status"}));
+        if status["state"] == "idle" {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    assert_eq!(status["files"], 20_000);
+    let peak = peak_memory(&editor);
+    assert!(peak.is_some_and(|peak| peak < 180_000), "{peak:?} kB");
+}
+
+/// The most memory that a server had, in kB, where the system tells.
+fn peak_memory(editor: &Editor) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", editor.process_id())).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse().ok())
+}
+
+/// Fault 24, for buffers: what is opened is noted while it is read, and what has ended two processes is not read again.
+#[test]
+fn an_open_document_that_ended_two_processes_is_not_read_again() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let c = root.join("c.go");
+    let text = file("third");
+    let mut editor = Editor::start(Client::simple(&root));
+    editor.settle();
+    editor.open(&c, &text);
+    assert_eq!(editor.published(&c, 1).len(), 1);
+    // A large one, so that the note is there long enough to be seen.
+    let large =
+        format!("package p\n{}", (0..60_000).map(|i| format!("var v{i} = f{}({i})\n", i % 7)).collect::<String>());
+    editor.open(&root.join("large.go"), &large);
+    let notes = notes_of(&editor.cache);
+    let content = dupi::freshness::content(large.as_bytes());
+    let is_noted = || std::fs::read(&notes).is_ok_and(|bytes| bytes.as_chunks().0.contains(&content.to_le_bytes()));
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is_noted() {
+        assert!(Instant::now() < end, "never noted");
+    }
+    editor.published(&root.join("large.go"), 1);
+    let mut cache = editor.end();
+    for _ in 0..2 {
+        // As if a process had ended while it read this.
+        let mut bytes = std::fs::read(notes_of(&cache)).expect("notes");
+        bytes[..8].copy_from_slice(&dupi::freshness::content(text.as_bytes()).to_le_bytes());
+        std::fs::write(notes_of(&cache), bytes).expect("notes");
+        let mut editor = Editor::start_with(Client::simple(&root), cache);
+        editor.settle();
+        cache = editor.end();
+    }
+    let mut editor = Editor::start_with(Client::simple(&root), cache);
+    editor.open(&c, &text);
+    assert_eq!(editor.published(&c, 1).len(), 0, "it is not read");
+    editor.replace(&c, 2, &format!("{text}\n"));
+    assert_eq!(editor.published(&c, 2).len(), 1, "another text is");
+    editor.settle();
+}
+
+fn notes_of(cache: &tempfile::TempDir) -> std::path::PathBuf {
+    walk(cache.path()).into_iter().find(|path| path.ends_with("notes")).expect("notes")
+}
+
 // ---- what goes wrong on the wire and with the client
 
 /// Fault 18: positions that are nowhere, in each encoding.
@@ -414,7 +619,7 @@ fn positions_outside_the_text_are_clamped_in_every_encoding() {
         let mut editor = Editor::start(client);
         assert_eq!(editor.initialized["capabilities"]["positionEncoding"], encoding);
         // The smile is 4, 2 or 1 units wide; lines end in each way that there is.
-        editor.open(&a, "\u{feff}package p // \u{1f600}x\r\n\r\n");
+        editor.open(&a, "\u{feff}package p // \u{1f600}x\r\r\n");
         let width = match encoding {
             "utf-8" => 3 + 12 + 4,
             "utf-16" => 1 + 13 + 2,
@@ -465,6 +670,24 @@ fn one_file_is_one_document_and_other_schemes_are_compared() {
         editor.notify("textDocument/didClose", json!({"textDocument": {"uri": uri}}));
         editor.published_uri(uri, |params| params["diagnostics"] == json!([]));
     }
+    // Spelled as on another system, it is no file here, and nothing breaks.
+    for uri in ["file:///c%3A/a/b.go", "file:///C:/a/b.go", "file://server/share/b.go", "file:///"] {
+        editor.open_uri(uri, "go", &file("fifth"));
+        assert_eq!(editor.published_uri(uri, |_| true).len(), 0, "{uri}");
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let odd = root.join(std::ffi::OsStr::from_bytes(b"\xff.go"));
+        std::os::unix::fs::symlink(root.join("a.go"), root.join("link.go")).expect("a link");
+        for (path, n) in [(odd, "3 other places"), (root.join("link.go"), "2 other places")] {
+            editor.open(&path, &file("sixth"));
+            let found = editor.published(&path, 1);
+            assert!(found[0]["message"].as_str().is_some_and(|message| message.contains(n)), "{found:?}");
+            editor.close(&path);
+            editor.published_uri(&uri(&path), |params| params["diagnostics"] == json!([]));
+        }
+    }
     // A version of a file that git has is no copy of that file.
     let git = format!("git:{}/a.go?HEAD", root.display());
     editor.open_uri(&git, "go", &file("first"));
@@ -474,6 +697,8 @@ fn one_file_is_one_document_and_other_schemes_are_compared() {
             .is_some_and(|message| message.contains("2 other places"))
     );
     editor.settle();
+    // What was open before is told of each file that came and went.
+    editor.forget("textDocument/publishDiagnostics");
 }
 
 /// Fault 20.
@@ -520,10 +745,7 @@ fn a_document_of_200_megabytes_is_passed_over() {
     }
     editor.send_bytes(after.as_bytes());
     editor.take("an error", |message| message["error"]["code"] == -32700);
-    let status = std::fs::read_to_string(format!("/proc/{}/status", editor.process_id())).unwrap_or_default();
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    let peak = peak_memory(&editor);
     assert!(peak.is_none_or(|peak| peak < 150_000), "{peak:?} kB");
     editor.forget("window/logMessage");
 }

@@ -1,62 +1,126 @@
-//! `dupi-lsp check`: reads, searches, reports, and answers with an exit code.
+//! `dupi-lsp check`: reads, searches, selects what is shown, reports it, and answers with an exit code.
+//!
+//! What fails is decided in [`policy`], what is shown in [`findings`], and how in one file for each format.
 
+mod badge;
+mod baseline;
+mod blame;
+mod change;
+mod checkstyle;
+mod csv;
+mod findings;
+mod format;
+mod github;
+mod gitlab;
+mod html;
 mod json;
-mod summary;
-mod text;
+mod markdown;
+mod policy;
+mod repository;
+mod sarif;
+pub mod summary;
+pub mod text;
 
 pub use summary::covered;
 
-use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use clap::ValueEnum;
-use dupi::index::{Changes, Index, Workspace};
-use dupi::locate::locate;
+use anyhow::{Result, bail};
+use dupi::ignore::Matcher;
+use dupi::index::{Changes, Index, MEMORY, Workspace};
+use dupi::locate::{Place as At, locate, locate_in};
 use dupi::search::with_threads;
-use dupi::{Progress, Report};
+use dupi::store::Memory;
+use dupi::{Class, Progress, Report};
 
-use crate::terminal::{note, with_progress};
+use crate::git::Git;
+use crate::options::{GATE, Options};
+use crate::terminal::{count, note, with_progress};
 use crate::workspace::{IndexArguments, Place, WorkspaceArguments, tell_troubles};
+use baseline::{Baseline, Counts, counts};
+use change::{Change, Wanted};
+use findings::{Finding, Findings, Manner, News, Texts};
+use format::Outputs;
+use policy::{Policy, Verdict};
+use repository::Repository;
+use summary::Summary;
 
-/// Nothing duplicated; something duplicated.
-const CLEAN: u8 = 0;
-const DUPLICATES: u8 = 1;
+/// Within all limits; over one.
+const PASSED: u8 = 0;
+const FAILED: u8 = 1;
 
 /// How many classes the text shows unless told otherwise: as many as a person reads.
 const TOP: usize = 25;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Text,
-    /// For programs; the schema is in the repository
-    Json,
-}
-
 #[derive(clap::Args)]
-#[command(
-    after_help = "Exit code: 0 nothing duplicated, 1 duplicates found, 2 wrong usage, unreadable path or nothing scanned.\n\nExamples:\n  dupi-lsp --check                               the current folder\n  dupi-lsp --check --zone code --min-tokens 80   code only, longer copies\n  dupi-lsp --check --format json | jq .summary   for programs\n  dupi-lsp --check --exclude 'legacy/**' --top all\n  dupi-lsp --check --index-dir ~/ci/dupi         where a CI cache wants the index\n  dupi-lsp --check --no-index                    read all files, keep nothing\n\nThe same keys can stand in dupi.toml at the root of what is checked, for example:\n  min-tokens = 80\n  exclude = [\"legacy/**\"]\n\nIn the source: `dupi:ignore` in a comment before a unit, `dupi:ignore-start` … `dupi:ignore-end`, `dupi:ignore-file`."
-)]
+#[command(after_help = HELP)]
 pub struct CheckArguments {
     #[command(flatten)]
     workspace: WorkspaceArguments,
-    /// How to report
-    #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    #[command(flatten)]
+    outputs: Outputs,
     /// How many classes to show as text, or `all`
     #[arg(long, value_name = "N|all", value_parser = top, default_value_t = Top(TOP))]
     top: Top,
     /// List the files that were skipped, and why
     #[arg(long)]
     skipped: bool,
+    /// Where files are on the web, for links in Markdown: `URL/path#L1-L9` [default: what GitHub and GitLab say in CI]
+    #[arg(long, value_name = "URL")]
+    links: Option<String>,
+    /// Only what is new since this revision and the current commit parted; needs git
+    #[arg(long, value_name = "REV", conflicts_with = "staged", help_heading = GATE)]
+    since: Option<String>,
+    /// Only what is new in what is staged, for a hook before a commit; needs git
+    #[arg(long, help_heading = GATE)]
+    staged: bool,
+    /// Only what is not accepted in this file
+    #[arg(long, value_name = "FILE", help_heading = GATE)]
+    baseline: Option<PathBuf>,
+    /// Accept all that there is now, in this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "staged", "baseline"], help_heading = GATE)]
+    write_baseline: Option<PathBuf>,
+    /// Drop from the file of --baseline what is gone
+    #[arg(long, requires = "baseline", help_heading = GATE)]
+    prune_baseline: bool,
+    /// Say which commit brought each copy, and which copy is the oldest, of the classes shown (see --top); needs git
+    #[arg(long)]
+    blame: bool,
     #[command(flatten)]
     index: IndexArguments,
     /// Read all files, and keep nothing for the next time
     #[arg(long, conflicts_with_all = ["index_dir", "memory"])]
     no_index: bool,
 }
+
+const HELP: &str = "\
+Exit code: 0 within all limits (without any: nothing duplicated), 1 over one, 2 wrong usage, an unreadable path or \
+configuration, or nothing scanned.
+
+Examples:
+  dupi-lsp --check                               the current folder
+  dupi-lsp --check --zone code --min-tokens 80   code only, longer copies
+  dupi-lsp --check --max-percent 3 --max-classes test=10
+  dupi-lsp --check --since origin/main           only what this branch adds
+  dupi-lsp --check --staged                      only what is about to be committed
+  dupi-lsp --check --write-baseline dupi.json    accept what there is …
+  dupi-lsp --check --baseline dupi.json          … and fail on what is new
+  dupi-lsp --check --blame --top 5               who brought the worst copies
+  dupi-lsp --check --format sarif --output dupi.sarif --format text
+  dupi-lsp --check --format json | jq .summary   for programs
+  dupi-lsp --check --exclude 'legacy/**' --top all
+  dupi-lsp --check --index-dir ~/ci/dupi         where a CI cache wants the index
+  dupi-lsp --check --no-index                    read all files, keep nothing
+
+The same keys can stand in dupi.toml at the root of what is checked, for example:
+  min-tokens = 80
+  exclude = [\"legacy/**\"]
+  max-percent = { code = 3, test = 10 }
+
+In the source: `dupi:ignore` in a comment before a unit, `dupi:ignore-start` … `dupi:ignore-end`, `dupi:ignore-file`.";
 
 /// A number of classes; `all` is more than there can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,39 +141,164 @@ fn top(text: &str) -> Result<Top, String> {
 
 pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let start = Instant::now();
-    let workspace = arguments.workspace.workspace()?;
-    let Found { report, mut indexed } = find(arguments, &workspace)?;
-    let seconds = start.elapsed();
-    let mut out = anstream::stdout().lock();
-    let written = match arguments.format {
-        Format::Text => text::write(&mut out, &report, arguments.top.0, arguments.skipped, seconds)
-            .and_then(|()| indexed.as_ref().map_or(Ok(()), |indexed| text::write_reuse(&mut out, &indexed.changes))),
-        Format::Json => json::write(&mut out, &report, &places(&report, indexed.as_mut(), &workspace)?),
+    let (workspace, options) = arguments.workspace.read()?;
+    let repository = Repository::around(&workspace.root, arguments.links.as_deref())?;
+    let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose()?;
+    let wanted = arguments.since.clone().map(Wanted::Since).or(arguments.staged.then_some(Wanted::Staged));
+    if arguments.workspace.has_max_new() && wanted.is_none() && baseline.is_none() {
+        bail!("`--max-new` needs --baseline, --since or --staged: without one of them nothing is new");
     }
-    .and_then(|()| out.flush());
-    match written {
-        // Who closes the pipe has seen enough; the exit code still tells.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => return Err(error.into()),
-        _ => {}
+    let (found, change) = find(&arguments.index, arguments.no_index, &workspace, wanted.as_ref())?;
+    let Found { report, mut indexed } = found;
+    let took = start.elapsed();
+    let as_on_disk = Texts::default();
+    let (report, texts) = change.as_ref().map_or((&report, &as_on_disk), |change| (&change.report, &change.texts));
+    let now = counts(report.classes.iter().chain(&report.ignored));
+    let policy = Policy::of(&options);
+    let compared = compared(change.as_ref(), baseline.as_ref());
+    let summary = Summary::new(report);
+
+    let mut shown = select(report, texts, change.as_ref(), baseline.as_ref(), &now);
+    let shows_all = arguments.outputs.0.iter().any(|output| output.format.shows_all());
+    let n_located = if shows_all { shown.len() } else { shown.len().min(arguments.top.0) };
+    if compared.is_none() && shows_all {
+        let places = places(report, indexed.as_mut(), &workspace)?;
+        shown.iter_mut().zip(places).for_each(|(finding, places)| finding.places = places);
+    } else {
+        let classes: Vec<Class> = shown[..n_located].iter().map(|finding| finding.class.clone()).collect();
+        let places = locate_in(&report.files, &classes, &|file| Some(texts.read(file)));
+        shown.iter_mut().zip(places).for_each(|(finding, places)| finding.places = places);
     }
-    drop(out);
-    if let Some(Indexed { index, place, .. }) = &mut indexed {
-        with_threads(&workspace.settings, &workspace.root, || place.tidy(index))?;
-        tell_troubles(index);
+    if arguments.blame {
+        let n = shown.len().min(arguments.top.0);
+        blame::find(&Git::around(&workspace.root)?, &mut shown[..n]);
     }
+
+    let mut notes = entries_to_tell(&options, report, &workspace)?;
+    notes.extend(change.iter().flat_map(Change::left_behind));
+    if let Some(baseline) = baseline {
+        notes.extend(tell_baseline(arguments, baseline, report, &now, &shown)?);
+    }
+    let failures = policy.failures(&summary, &shown, compared.as_deref());
+    let is_gate = policy.has_limits() || compared.is_some();
+    let mut verdict = Verdict { failures, notes, is_gate };
+    if let Some(path) = &arguments.write_baseline {
+        let baseline = Baseline::of(report, path);
+        baseline.write()?;
+        let n = count(baseline.len() as u64, "class", "classes");
+        verdict.notes.push(format!("{n} accepted in {}: check with --baseline from now on", path.display()));
+        verdict.failures.clear();
+    }
+    verdict.notes.iter().for_each(|told| note(told));
+    let code = if verdict.passed() { PASSED } else { FAILED };
+    let manner = Manner {
+        top: arguments.top.0,
+        list_skipped: arguments.skipped,
+        took,
+        changes: indexed.as_ref().map(|indexed| indexed.changes),
+    };
+    let findings = Findings { report, summary, shown, compared, verdict, repository, manner };
+    arguments.outputs.write(&findings)?;
+    tidy(indexed.as_mut(), &workspace)?;
     if report.files.is_empty() {
-        anyhow::bail!("nothing scanned: no source file under {}{}", workspace.root.display(), text::skipped(&report));
+        bail!("nothing scanned: no source file under {}{}", workspace.root.display(), text::skipped(report));
     }
-    let code = if report.classes.is_empty() { CLEAN } else { DUPLICATES };
     Ok(ExitCode::from(code))
 }
 
+/// What the index does once the answer is given.
+pub fn tidy(indexed: Option<&mut Indexed>, workspace: &Workspace) -> Result<(), dupi::Error> {
+    if let Some(Indexed { index, place: Some(place), .. }) = indexed {
+        with_threads(&workspace.settings, &workspace.root, || place.tidy(index))?;
+        tell_troubles(index);
+    }
+    Ok(())
+}
+
+/// With what a check is compared, as people say it.
+fn compared(change: Option<&Change>, baseline: Option<&Baseline>) -> Option<String> {
+    let names: Vec<String> =
+        change.map(|change| change.name.clone()).into_iter().chain(baseline.map(Baseline::name)).collect();
+    (!names.is_empty()).then(|| names.join(" and "))
+}
+
+/// The classes that are shown: all, or those of which something is new.
+fn select<'a>(
+    report: &'a Report,
+    texts: &'a Texts,
+    change: Option<&Change>,
+    baseline: Option<&Baseline>,
+    now: &Counts,
+) -> Vec<Finding<'a>> {
+    let select = |class: &'a Class| {
+        let mut finding = Finding::new(class, &report.files, texts);
+        if let Some(baseline) = baseline {
+            finding.news = Some(baseline.news(class, now[&class.id])?);
+        }
+        if let Some(change) = change {
+            // What is accepted is accepted, whoever edits it.
+            finding.news = Some(change.news(class)?);
+            finding.touched = change.touched(class);
+        }
+        Some(finding)
+    };
+    report.classes.iter().filter_map(select).collect()
+}
+
+/// What is to be said of a baseline: what is stale in it, unless that is dropped now, and what a new class may have been.
+fn tell_baseline(
+    arguments: &CheckArguments,
+    mut baseline: Baseline,
+    report: &Report,
+    now: &Counts,
+    shown: &[Finding],
+) -> Result<Vec<String>> {
+    let perhaps = |finding: &Finding| {
+        let was = baseline.was_perhaps(finding.class, report, now)?;
+        let id = finding.id();
+        Some(format!(
+            "{id} is new and {was}, which stood in the same files, is gone: if it was only edited, accept it again with --write-baseline"
+        ))
+    };
+    let new = shown.iter().filter(|finding| finding.news == Some(News::New));
+    let mut told: Vec<String> = new.take(arguments.top.0.min(TOP)).filter_map(perhaps).collect();
+    if arguments.prune_baseline {
+        baseline.prune(now);
+        baseline.write()?;
+    } else {
+        told.extend(baseline.stale(now));
+    }
+    Ok(told)
+}
+
+/// What is to be said of `[[ignore]]` entries: that one is over, or that there is nothing left to ignore for it.
+fn entries_to_tell(options: &Options, report: &Report, workspace: &Workspace) -> Result<Vec<String>> {
+    let mut told = Vec::new();
+    let entries = options.ignore.iter().flatten();
+    let asked = |owner: &Option<String>| owner.as_ref().map_or(String::new(), |owner| format!(", ask {owner}"));
+    for over in entries.clone().filter(|entry| entry.is_over()) {
+        let (name, day, reason) = (over.name(), over.expires(), &over.reason);
+        told.push(format!(
+            "[[ignore]] of `{name}` expired on {day} ({reason}{}): it is reported again",
+            asked(&over.owner)
+        ));
+    }
+    let matcher = Matcher::new(&workspace.settings.ignored)?;
+    for (i, entry) in entries.filter(|entry| !entry.is_over()).enumerate() {
+        let name = |document: u32| report.files[document as usize].shown.as_str();
+        if !report.ignored.iter().any(|class| matcher.is_by(i, class, name)) {
+            told.push(format!("[[ignore]] of `{}` is stale, nothing is ignored for it: remove it", entry.name()));
+        }
+    }
+    Ok(told)
+}
+
 /// Where all copies of a report are.
-fn places(
+pub fn places(
     report: &Report,
     indexed: Option<&mut Indexed>,
     workspace: &Workspace,
-) -> Result<Vec<Vec<dupi::locate::Place>>, dupi::Error> {
+) -> Result<Vec<Vec<At>>, dupi::Error> {
     let settings = &workspace.settings;
     with_threads(settings, &workspace.root, || match indexed {
         Some(indexed) => indexed.index.locate(report, settings),
@@ -117,65 +306,101 @@ fn places(
     })
 }
 
-/// A report as `--format json` writes it.
+/// A report as `--format json` writes it where nobody has set a limit.
 pub fn json(report: &Report) -> serde_json::Value {
-    let mut written = Vec::new();
+    let texts = Texts::default();
     let places = locate(&report.files, &report.classes);
-    let json = json::write(&mut written, report, &places).ok().and_then(|()| serde_json::from_slice(&written).ok());
+    let finding = |(class, places)| Finding { places, ..Finding::new(class, &report.files, &texts) };
+    let findings = Findings {
+        report,
+        summary: Summary::new(report),
+        shown: report.classes.iter().zip(places).map(finding).collect(),
+        compared: None,
+        verdict: Verdict::default(),
+        repository: Repository::default(),
+        manner: Manner { top: usize::MAX, list_skipped: false, took: Duration::ZERO, changes: None },
+    };
+    let mut written = Vec::new();
+    let json = json::write(&mut written, &findings).ok().and_then(|()| serde_json::from_slice(&written).ok());
     json.unwrap_or_default()
 }
 
 /// What a check is made of: the classes, and the index that they came from, if it was one.
-struct Found {
-    report: Report,
-    indexed: Option<Indexed>,
+pub struct Found {
+    pub report: Report,
+    pub indexed: Option<Indexed>,
 }
 
-struct Indexed {
+pub struct Indexed {
     index: Index,
-    place: Place,
+    /// None, if it is in memory only.
+    place: Option<Place>,
     changes: Changes,
 }
 
-/// Finds all classes: by the index, and if there can be none, without it.
-fn find(arguments: &CheckArguments, workspace: &Workspace) -> Result<Found> {
+/// Finds all classes, and what is new if that is wanted: by the index, and if there can be none, without it.
+pub fn find(
+    index: &IndexArguments,
+    no_index: bool,
+    workspace: &Workspace,
+    wanted: Option<&Wanted>,
+) -> Result<(Found, Option<Change>)> {
     let Workspace { root, paths, settings } = workspace;
-    if !arguments.no_index {
-        let found = with_progress(|progress| {
-            with_threads(settings, root, || find_indexed(&arguments.index, workspace, progress))
-        })?;
-        match found {
-            Ok(mut found) => {
+    let within = |place: Option<Place>| {
+        with_progress(|progress| with_threads(settings, root, || find_indexed(place, workspace, wanted, progress)))
+    };
+    if !no_index {
+        match index
+            .place(workspace)
+            .map_err(Failed::Index)
+            .and_then(|place| within(Some(place)).map_err(Failed::Search)?)
+        {
+            Ok((mut found, change)) => {
                 found.indexed.iter_mut().for_each(|indexed| tell_troubles(&mut indexed.index));
-                return Ok(found);
+                return Ok((found, change));
             }
             Err(Failed::Search(error)) => return Err(error.into()),
+            Err(Failed::Change(error)) => return Err(error),
             Err(Failed::Index(error)) => note(&format!("no index, all files are read: {error:#}")),
         }
     }
+    if wanted.is_some() {
+        return match within(None)? {
+            Ok(found) => Ok(found),
+            Err(Failed::Search(error)) => Err(error.into()),
+            Err(Failed::Change(error) | Failed::Index(error)) => Err(error),
+        };
+    }
     let report = with_progress(|progress| dupi::search(root, paths, settings, progress))?;
-    Ok(Found { report, indexed: None })
+    Ok((Found { report, indexed: None }, None))
 }
 
 enum Failed {
     /// There is no answer, index or not.
     Search(dupi::Error),
+    /// There is nothing to compare with.
+    Change(anyhow::Error),
     /// There is no index: a search from scratch gives the same answer.
     Index(anyhow::Error),
 }
 
 fn find_indexed(
-    arguments: &IndexArguments,
+    place: Option<Place>,
     workspace: &Workspace,
+    wanted: Option<&Wanted>,
     progress: &(dyn Fn(Progress) + Sync),
-) -> Result<Found, Failed> {
-    let place = arguments.place(workspace).map_err(Failed::Index)?;
-    let mut index = place.open(workspace).map_err(Failed::Index)?;
+) -> Result<(Found, Option<Change>), Failed> {
+    let mut index = match &place {
+        Some(place) => place.open(workspace).map_err(Failed::Index)?,
+        None => Index::open(Arc::new(Memory::default()), workspace.clone(), MEMORY),
+    };
     let changes = index.refresh(progress).map_err(Failed::Search)?;
     progress(Progress::Comparing);
+    let change =
+        wanted.map(|wanted| change::look(&mut index, workspace, wanted)).transpose().map_err(Failed::Change)?;
     let report = index.report(&workspace.settings).map_err(|error| match error {
         dupi::Error::Index { .. } => Failed::Index(error.into()),
         _ => Failed::Search(error),
     })?;
-    Ok(Found { report, indexed: Some(Indexed { index, place, changes }) })
+    Ok((Found { report, indexed: Some(Indexed { index, place, changes }) }, change))
 }

@@ -11,6 +11,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use dupi::index::{Index, Workspace};
+use dupi::quarantine::Quarantine;
 use dupi::snapshot::{Buffer, Snapshot};
 use dupi::store::Memory;
 use dupi::watch::{self, MAX_PATHS, Watch};
@@ -36,8 +37,8 @@ enum Job {
 
 /// What the thread tells.
 pub enum News {
-    /// What was on disk: as it was the last time.
-    Opened(Arc<Snapshot>),
+    /// What was on disk: as it was the last time; and what of it must not be tokenized.
+    Opened(Arc<Snapshot>, Arc<Quarantine>),
     /// It has begun to look at files.
     Started,
     Progress(Progress),
@@ -50,6 +51,8 @@ pub enum News {
     Looked {
         classes: Option<usize>,
     },
+    /// The watch does not know what changed: it may be how files are read.
+    Unsure,
     /// Something that a person should know.
     Trouble(String),
 }
@@ -97,7 +100,7 @@ impl Indexer {
             stop: Arc::clone(&stop),
             load: Arc::clone(&load),
             jobs: jobs.clone(),
-            tell: Box::new(tell),
+            tell: Arc::new(tell),
         };
         let thread = Builder::new().name("dupi-index".to_owned()).spawn(move || thread.run(keeping, receiver)).ok();
         Indexer { jobs, load, stop, thread }
@@ -158,7 +161,7 @@ struct Thread {
     stop: Arc<AtomicBool>,
     load: Arc<Load>,
     jobs: Sender<Job>,
-    tell: Box<dyn Fn(News) + Send + Sync>,
+    tell: Arc<dyn Fn(News) + Send + Sync>,
 }
 
 impl Thread {
@@ -180,7 +183,7 @@ impl Thread {
 
     fn work(&self, arguments: &IndexArguments, watched: bool, receiver: &Receiver<Job>) {
         let (mut index, place) = self.open(arguments);
-        (self.tell)(News::Opened(index.snapshot()));
+        (self.tell)(News::Opened(index.snapshot(), index.quarantine()));
         // Before the first look, lest something change unseen between the two.
         let _watch = watched.then(|| self.watch(place.as_ref()));
         let stop = index.stop();
@@ -217,18 +220,23 @@ impl Thread {
     }
 
     fn watch(&self, place: Option<&Place>) -> Watch {
-        let (jobs, load) = (self.jobs.clone(), Arc::clone(&self.load));
+        let (jobs, load, tell) = (self.jobs.clone(), Arc::clone(&self.load), Arc::clone(&self.tell));
         let ignore = place.map(|place| place.folder.clone()).into_iter().collect();
         let watch = Watch::start(&self.workspace.root, self.workspace.settings.clone(), ignore, move |event| {
             let job = match event {
                 watch::Event::Changed(paths) => Job::Within(paths),
-                watch::Event::Rescan => Job::Refresh,
+                watch::Event::Rescan => {
+                    tell(News::Unsure);
+                    Job::Refresh
+                }
             };
             load.send(&jobs, job);
         });
         if let watch::Mode::Polling { why } = watch.mode() {
             (self.tell)(News::Trouble(format!("changes on disk are looked for every 30 s: {why}")));
         }
+        // Nobody has seen what changed before it stood.
+        (self.tell)(News::Unsure);
         watch
     }
 

@@ -109,6 +109,8 @@ pub fn run(arguments: ServerArguments) -> Result<ExitCode> {
     if let Some(id) = arguments.client_process_id {
         parent::watch(id);
     }
+    // Made here so that it is told apart: whoever used it first would give it its name.
+    rayon::ThreadPoolBuilder::new().thread_name(|i| format!("dupi-answer-{i}")).build_global().ok();
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let was_shut_down = runtime.block_on(serve(arguments))?;
     // Standard input may still be read from, which would hold this up for ever.

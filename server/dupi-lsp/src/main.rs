@@ -2,12 +2,14 @@
 #![allow(clippy::print_stderr, reason = "this is the command line")]
 
 mod check;
+mod git;
 mod index;
 mod indexer;
 mod languages;
 mod lsp;
 mod options;
 mod preferences;
+mod report;
 mod terminal;
 mod workspace;
 
@@ -25,7 +27,7 @@ const FAILED: u8 = 2;
     name = "dupi-lsp",
     version,
     about = "Finds duplicated code and says where the copies are",
-    after_help = "Without a command it is a language server: an editor starts it and speaks with it.\n\nExamples:\n  dupi-lsp --check              check the current folder\n  dupi-lsp --check src lib      check two folders\n  dupi-lsp index --stats        what is remembered of the current folder\n  dupi-lsp check --help         everything that can be set",
+    after_help = "Without a command it is a language server: an editor starts it and speaks with it.\n\nExamples:\n  dupi-lsp --check              check the current folder\n  dupi-lsp --check src lib      check two folders\n  dupi-lsp report -o page.html  the same as a page to look at\n  dupi-lsp index --stats        what is remembered of the current folder\n  dupi-lsp check --help         everything that can be set",
     args_conflicts_with_subcommands = true
 )]
 struct Arguments {
@@ -43,6 +45,8 @@ enum Command {
     Index(Box<index::Arguments>),
     /// Show which languages are known
     Languages(languages::Arguments),
+    /// Write a page that shows the duplicated code of files and folders, for a browser
+    Report(Box<report::Arguments>),
     /// Show what can be set in an editor
     Settings(preferences::Arguments),
 }
@@ -60,6 +64,7 @@ fn main() -> ExitCode {
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Index(arguments)) => index::run(&arguments),
         Some(Command::Languages(arguments)) => languages::run(&arguments),
+        Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Settings(arguments)) => preferences::run(&arguments),
         None => lsp::run(arguments.server),
     };

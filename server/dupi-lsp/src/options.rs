@@ -1,18 +1,21 @@
 //! Options as written, on the command line and in `dupi.toml` alike, and how they become settings.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use dupi::blots::Blotter;
-use dupi::{Kind, Settings, Zone};
-use serde::Deserialize;
+use dupi::ignore::Matcher;
+use dupi::{Ignore, Kind, Settings, Zone};
+use serde::{Deserialize, Deserializer};
+use time::{Date, Month, OffsetDateTime};
 
 /// The file at the root of what is checked that holds a project's options.
 pub const FILE: &str = "dupi.toml";
 
 /// Flags that are no keys of that file, because a repository that somebody else wrote must not say where files go or how
 /// much memory is taken. The file refuses every key that it does not know; for these it says why.
-const FLAGS_ONLY: [&str; 3] = ["index-dir", "no-index", "memory"];
+const FLAGS_ONLY: [&str; 7] = ["index-dir", "no-index", "memory", "format", "output", "baseline", "write-baseline"];
 
 /// Reports write an id with so many digits.
 const ID_DIGITS: usize = 16;
@@ -69,20 +72,122 @@ pub struct Options {
     /// How candidates are found: rolling, circular, interleaved; the answer is the same [default: rolling]
     #[arg(long, value_name = "BLOTTER")]
     pub blotter: Option<String>,
+    /// Fail if more than this share of all lines is duplicated; `test=10` counts only what is of a zone
+    #[arg(long, value_name = "[ZONE=]PERCENT", value_delimiter = ',', value_parser = limit, help_heading = GATE)]
+    #[serde(default, deserialize_with = "limits")]
+    pub max_percent: Option<Vec<Limit>>,
+    /// Fail if there are more classes than this; `test=10` counts only those of a zone
+    #[arg(long, value_name = "[ZONE=]N", value_delimiter = ',', value_parser = limit, help_heading = GATE)]
+    #[serde(default, deserialize_with = "limits")]
+    pub max_classes: Option<Vec<Limit>>,
+    /// Fail if more classes than this are new or have new copies, with --baseline, --since or --staged [default: 0]
+    #[arg(long, value_name = "[ZONE=]N", value_delimiter = ',', value_parser = limit, help_heading = GATE)]
+    #[serde(default, deserialize_with = "limits")]
+    pub max_new: Option<Vec<Limit>>,
     /// Classes that are never reported, each with a reason; only in the file
     #[arg(skip)]
     pub ignore: Option<Vec<Ignored>>,
 }
 
-/// A class that somebody looked at and wants as it is.
+/// Where help lists what decides whether a check fails.
+pub const GATE: &str = "What fails";
+
+/// The most that there may be, in all or in one zone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    pub zone: Option<Zone>,
+    pub most: f64,
+}
+
+/// `3` or `test=10`.
+fn limit(text: &str) -> Result<Limit, String> {
+    let (zone, most) = match text.split_once('=') {
+        Some((zone, most)) => (Some(zone_of_limit(zone.trim())?), most),
+        None => (None, text),
+    };
+    let most = most.trim().parse().map_err(|_| "neither a number nor a zone and a number, as in `test=10`")?;
+    Ok(Limit { zone, most })
+}
+
+fn zone_of_limit(name: &str) -> Result<Zone, String> {
+    let known = || spellings(Zone::ALL, Zone::name).join(", ");
+    Zone::by_name(name).ok_or_else(|| format!("no such zone: `{name}`; known are: {}", known()))
+}
+
+/// `3`, or a table from zones to numbers.
+fn limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Limit>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "neither a number nor a table from zones to numbers")]
+    enum Written {
+        All(f64),
+        Zones(BTreeMap<String, f64>),
+    }
+    Ok(Some(match Written::deserialize(deserializer)? {
+        Written::All(most) => vec![Limit { zone: None, most }],
+        Written::Zones(zones) => {
+            let limit = |(zone, most): (String, f64)| Ok(Limit { zone: Some(zone_of_limit(&zone)?), most });
+            zones.into_iter().map(limit).collect::<Result<_, String>>().map_err(serde::de::Error::custom)?
+        }
+    }))
+}
+
+/// Classes that somebody looked at and wants as they are: one, or all that stand only in some files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ignored {
-    /// Its id, as reports have it.
-    class: String,
-    /// Why, for whoever reads the file: nobody else needs it.
-    #[serde(rename = "reason")]
-    _reason: String,
+    /// The id of a class, as reports have it.
+    class: Option<String>,
+    /// A glob, as in `exclude`.
+    path: Option<String>,
+    pub reason: String,
+    /// Who is to be asked.
+    pub owner: Option<String>,
+    /// The last day on which it holds, in universal time.
+    expires: Option<toml::value::Datetime>,
+}
+
+impl Ignored {
+    /// What it names, as it is written.
+    pub fn name(&self) -> &str {
+        self.class.as_deref().or(self.path.as_deref()).unwrap_or_default()
+    }
+
+    fn what(&self) -> Result<Ignore, BadOption> {
+        match (&self.class, &self.path) {
+            (Some(class), None) => {
+                let id = Some(class).filter(|class| class.len() == ID_DIGITS);
+                id.and_then(|class| u64::from_str_radix(class, 16).ok())
+                    .map(Ignore::Class)
+                    .ok_or_else(|| bad("class", format!("`{class}` is no id of a class")))
+            }
+            (None, Some(glob)) => {
+                let paths = Ignore::Paths(glob.clone());
+                Matcher::new(std::slice::from_ref(&paths))
+                    .map_err(|error| BadOption { key: None, message: error.to_string() })?;
+                Ok(paths)
+            }
+            _ => Err(bad("ignore", "each entry names either a `class` or a `path`".to_owned())),
+        }
+    }
+
+    fn last_day(&self) -> Result<Option<Date>, BadOption> {
+        let Some(expires) = &self.expires else { return Ok(None) };
+        let day = expires.date.and_then(|date| {
+            let month = Month::try_from(date.month).ok()?;
+            Date::from_calendar_date(i32::from(date.year), month, date.day).ok()
+        });
+        day.map(Some).ok_or_else(|| bad("expires", format!("`{expires}` is no date, as in 2027-01-31")))
+    }
+
+    /// Does it no longer hold?
+    pub fn is_over(&self) -> bool {
+        self.last_day().is_ok_and(|day| day.is_some_and(|day| day < OffsetDateTime::now_utc().date()))
+    }
+
+    /// "2026-01-31".
+    pub fn expires(&self) -> String {
+        self.expires.map_or(String::new(), |date| date.to_string())
+    }
 }
 
 impl Options {
@@ -138,6 +243,9 @@ impl Options {
             hidden: self.hidden.or(others.hidden),
             nested: self.nested.or(others.nested),
             blotter: self.blotter.or(others.blotter),
+            max_percent: self.max_percent.or(others.max_percent),
+            max_classes: self.max_classes.or(others.max_classes),
+            max_new: self.max_new.or(others.max_new),
             ignore: self.ignore.or(others.ignore),
         }
     }
@@ -162,6 +270,9 @@ impl Options {
             hidden,
             nested,
             blotter,
+            max_percent,
+            max_classes,
+            max_new,
             ignore,
         } = self;
         if let Some(n) = min_tokens {
@@ -195,12 +306,24 @@ impl Options {
             settings.blotter = names("blotter", std::slice::from_ref(name), Blotter::by_name, &known)?[0];
         }
         if let Some(ignore) = ignore {
-            let id = |ignored: &Ignored| {
-                let id = Some(&ignored.class).filter(|class| class.len() == ID_DIGITS);
-                id.and_then(|class| u64::from_str_radix(class, 16).ok())
-                    .ok_or_else(|| bad("class", format!("`{}` is no id of a class", ignored.class)))
-            };
-            settings.ignored = ignore.iter().map(id).collect::<Result<_, _>>()?;
+            for entry in ignore {
+                entry.last_day()?;
+                entry.what()?;
+            }
+            settings.ignored =
+                ignore.iter().filter(|entry| !entry.is_over()).map(Ignored::what).collect::<Result<_, _>>()?;
+        }
+        for (key, limits, highest, whole) in [
+            ("max-percent", max_percent, 100.0, false),
+            ("max-classes", max_classes, f64::MAX, true),
+            ("max-new", max_new, f64::MAX, true),
+        ] {
+            for Limit { most, .. } in limits.iter().flatten() {
+                if !(0.0..=highest).contains(most) || (whole && most.fract() != 0.0) {
+                    let kind = if whole { "a number of classes" } else { "between 0 and 100" };
+                    return Err(bad(key, format!("`{most}` is not {kind}")));
+                }
+            }
         }
         if let Some(n) = threads {
             // More threads than cores help nobody, and a project's file must not start thousands.

@@ -26,12 +26,23 @@ pub struct WorkspaceArguments {
 
 impl WorkspaceArguments {
     pub fn workspace(&self) -> Result<Workspace> {
+        self.read().map(|(workspace, _)| workspace)
+    }
+
+    /// Whether a flag, and not only the project, says how much may be new.
+    pub fn has_max_new(&self) -> bool {
+        self.options.max_new.is_some()
+    }
+
+    /// The workspace, and the options that made it what it is.
+    pub fn read(&self) -> Result<(Workspace, Options)> {
         let paths = if self.paths.is_empty() { vec![PathBuf::from(".")] } else { self.paths.clone() };
         let root = root(&paths)?;
         let project = if self.no_config { Options::default() } else { Options::read(&root)? };
-        let settings = self.options.clone().or(project).settings()?;
+        let options = self.options.clone().or(project);
+        let settings = options.settings()?;
         let paths = paths.iter().map(|path| path.canonicalize()).collect::<std::io::Result<_>>()?;
-        Ok(Workspace { root, paths, settings })
+        Ok((Workspace { root, paths, settings }, options))
     }
 }
 

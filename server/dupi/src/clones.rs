@@ -137,7 +137,8 @@ pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Se
     groups.retain(|places| places.iter().any(|place| place.document == own));
     let raw = judged(&documents, settings, &groups).into_iter().map(|raw| raw.class);
     let touching = raw.filter(|class| class.copies.iter().any(|copy| copy.document == own)).collect();
-    Some(Clones { classes: settle(touching, settings), documents })
+    let classes = settle(touching, settings, |i| &documents[i as usize].shown).shown;
+    Some(Clones { classes, documents })
 }
 
 /// Documents of a library with their numbers, in the order of their paths.

@@ -5,6 +5,7 @@
 
 pub(crate) mod rules;
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::path::{Component, Path, PathBuf, Prefix};
@@ -128,28 +129,24 @@ pub fn would_find(root: &Path, paths: &[PathBuf], path: &Path, settings: &Settin
         let found = find_within(root, paths, vec![path.to_owned()], settings);
         return found.is_ok_and(|found| !found.sources.is_empty());
     }
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
-    let entered = Mutex::new(false);
-    let visit = |visited: &Path| {
-        if visited == folder {
-            *entered.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        }
-    };
-    let is_read = enter(root, Some(vec![folder.to_owned()]), settings, &visit).is_ok()
-        && entered.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let relative = path.strip_prefix(root).unwrap_or(path);
-    let matches =
-        |patterns: &[String]| globs(patterns, "include").is_ok_and(|set| set.is_some_and(|set| set.is_match(relative)));
-    let rules = if settings.gitignore {
-        Rules::above(folder).with_files_of(folder, rules::in_checkout(folder))
-    } else {
-        Rules::default()
-    };
-    is_read
-        && may_be_source(name)
-        && !rules.ignore(path, false)
-        && (settings.include.is_empty() || matches(&settings.include))
-        && !matches(&settings.exclude)
+    would_find_all(root, paths, vec![path.to_owned()], settings).is_ok_and(|found| !found.is_empty())
+}
+
+/// Those of some paths at which [`find`] would read a file if there was one, by their names alone: neither they nor their
+/// folders need exist. Ignore files count as they are now.
+pub fn would_find_all(
+    root: &Path,
+    paths: &[PathBuf],
+    mut candidates: Vec<PathBuf>,
+    settings: &Settings,
+) -> Result<Vec<PathBuf>, Error> {
+    let walk = Walk::new(root, None, None, settings)?;
+    let mut entered: HashMap<PathBuf, Option<Rules>> = HashMap::new();
+    candidates.retain(|path| {
+        let above = paths.iter().find(|above| path.starts_with(above));
+        above.is_some_and(|above| path == above || walk.would_read(above, path, &mut entered))
+    });
+    Ok(candidates)
 }
 
 /// Tells of each folder that [`find`] reads below `root`, or at, below and on the way to `within`; of each before it is
@@ -173,15 +170,7 @@ fn walk(
     if let Some(within) = &mut within {
         within.sort_unstable();
     }
-    let walk = Walk {
-        root,
-        settings,
-        include: globs(&settings.include, "include")?,
-        exclude: globs(&settings.exclude, "exclude")?,
-        within,
-        visit,
-        found: Mutex::default(),
-    };
+    let walk = Walk::new(root, within, visit, settings)?;
     for path in paths {
         let bad = |source| Error::Read { path: path.clone(), source };
         // A path that was named is read even if it is a link; links below it are not followed.
@@ -213,7 +202,7 @@ fn walk(
     Ok(found)
 }
 
-fn globs(patterns: &[String], key: &'static str) -> Result<Option<GlobSet>, Error> {
+pub(crate) fn globs(patterns: &[String], key: &'static str) -> Result<Option<GlobSet>, Error> {
     if patterns.is_empty() {
         return Ok(None);
     }
@@ -256,7 +245,54 @@ struct Folder {
     whole: bool,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(
+        root: &'a Path,
+        within: Option<Vec<PathBuf>>,
+        visit: Option<&'a (dyn Fn(&Path) + Sync)>,
+        settings: &'a Settings,
+    ) -> Result<Walk<'a>, Error> {
+        Ok(Walk {
+            root,
+            settings,
+            include: globs(&settings.include, "include")?,
+            exclude: globs(&settings.exclude, "exclude")?,
+            within,
+            visit,
+            found: Mutex::default(),
+        })
+    }
+
+    /// Would a file be read that is not there? `entered` remembers which rules hold in a folder, none if it is left out.
+    fn would_read(&self, above: &Path, path: &Path, entered: &mut HashMap<PathBuf, Option<Rules>>) -> bool {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
+        let Some(rules) = self.rules_in(above, folder, entered) else { return false };
+        may_be_source(name)
+            && !rules.ignore(path, false)
+            && self.include.as_ref().is_none_or(|set| set.is_match(self.relative(path)))
+            && !self.exclude.as_ref().is_some_and(|set| set.is_match(self.relative(path)))
+    }
+
+    fn rules_in(&self, above: &Path, folder: &Path, entered: &mut HashMap<PathBuf, Option<Rules>>) -> Option<Rules> {
+        if let Some(known) = entered.get(folder) {
+            return known.clone();
+        }
+        let rules = if folder == above {
+            Some(if self.settings.gitignore { Rules::above(above) } else { Rules::default() })
+        } else {
+            let (outer, name) = (folder.parent()?, folder.file_name()?);
+            let rules = self.rules_in(above, outer, entered)?;
+            let left_out = rules.ignore(folder, true) || self.leave_out(name, folder).is_some();
+            (!left_out).then_some(rules)
+        };
+        let rules = rules.map(|rules| {
+            let with_files = |rules: Rules| rules.with_files_of(folder, rules::in_checkout(folder));
+            if self.settings.gitignore { with_files(rules) } else { rules }
+        });
+        entered.insert(folder.to_owned(), rules.clone());
+        rules
+    }
+
     fn folder<'scope>(&'scope self, folder: Folder, scope: &Scope<'scope>) {
         let mut found = Found::default();
         if let Some(visit) = self.visit {

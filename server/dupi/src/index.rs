@@ -29,6 +29,7 @@ use crate::freshness::{self, Known, Plan, Reading};
 use crate::locate::{Place, Places};
 use crate::manifest::{Manifest, ReadManifest, SEGMENT, SegmentEntry};
 use crate::quarantine::Quarantine;
+use crate::raw::Settled;
 use crate::search::{Progress, Report};
 use crate::segment::{self, Entry, Fresh, Segment, Unusable};
 use crate::settings::Settings;
@@ -95,36 +96,34 @@ impl Workspace {
     }
 
     /// What an editor has open under this path, as a document: in the `language` that the editor says, else in that of
-    /// its name.
-    pub fn buffer(&self, path: &Path, language: Option<&'static Language>, text: &[u8]) -> Buffer {
-        self.buffer_within(path, language, text, |_, tokenize| tokenize())
-    }
-
-    /// The same; `guard` is given the content, and a way to tokenize it.
-    fn buffer_within(
+    /// its name. A keystroke (`is_edit`) writes nothing: who crashes on one opens the file again, and that is noted.
+    pub fn buffer(
         &self,
         path: &Path,
         language: Option<&'static Language>,
         text: &[u8],
-        guard: impl FnOnce(u64, &dyn Fn() -> Tokenized) -> Tokenized,
+        quarantine: &Quarantine,
+        is_edit: bool,
     ) -> Buffer {
         let shown = files::show(path.strip_prefix(&self.root).unwrap_or(path));
         let source = Source::new(path.to_owned(), shown.clone());
         let content = freshness::content(text);
-        let document = guard(content, &|| {
+        let tokenize = || {
             let scratch = &mut Scratch::default();
             match language {
                 _ if text.len() as u64 > self.settings.max_file_bytes => Err(SkipReason::TooLarge),
                 Some(language) => Document::from_text(&source, language, text, &self.settings, scratch).map(Some),
                 None => Document::parse(&source, text, &self.settings, scratch),
             }
-        });
+        };
+        let document = match is_edit {
+            true => quarantine.guard_unnoted(content, tokenize),
+            false => quarantine.guard(content, tokenize),
+        };
+        let document = document.unwrap_or(Err(SkipReason::Quarantined));
         Buffer::new(shown, content, document, &Blotting::of(&self.settings))
     }
 }
-
-/// A document, nothing if a file is no source, or why it is skipped.
-type Tokenized = Result<Option<Document>, SkipReason>;
 
 /// What a refresh has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,7 +170,7 @@ pub struct Index {
     parts: Vec<Part>,
     by_path: BTreeMap<String, At>,
     buffers: BTreeMap<String, Arc<Buffer>>,
-    quarantine: Quarantine,
+    quarantine: Arc<Quarantine>,
     /// What the last walk left out.
     left_out: Vec<Skip>,
     answers: HashMap<u64, Answered>,
@@ -218,7 +217,7 @@ impl Index {
             parts: Vec::new(),
             by_path: BTreeMap::new(),
             buffers: BTreeMap::new(),
-            quarantine: Quarantine::default(),
+            quarantine: Arc::default(),
             left_out: Vec::new(),
             answers: HashMap::new(),
             opened: None,
@@ -335,7 +334,7 @@ impl Index {
             }
             break;
         }
-        self.quarantine = Quarantine::look(&*self.store);
+        self.quarantine = Arc::new(Quarantine::look(&*self.store));
         self.take_notes();
         self.find_current();
         self.renew_snapshot();
@@ -345,7 +344,7 @@ impl Index {
     /// Not as soon as there is a lock: what is in the folder may be of a newer format, and must be left alone then.
     fn take_notes(&mut self) {
         if self.is_writer() && !self.quarantine.is_noting() {
-            self.quarantine = Quarantine::open(&*self.store);
+            self.quarantine = Arc::new(Quarantine::open(&*self.store));
         }
     }
 
@@ -630,15 +629,14 @@ impl Index {
     /// What an editor has open, whatever the disk says. Nothing is written, but for a note while it is opened.
     pub fn set_buffer(&mut self, path: &Path, text: &[u8]) {
         let is_open = self.buffers.contains_key(&self.shown(path));
-        let quarantine = &self.quarantine;
-        let buffer = self.workspace.buffer_within(path, None, text, |content, tokenize| {
-            // Keystrokes write nothing: who crashes on one opens the file again, and that is noted.
-            let document =
-                if is_open { quarantine.guard_unnoted(content, tokenize) } else { quarantine.guard(content, tokenize) };
-            document.unwrap_or(Err(SkipReason::Quarantined))
-        });
+        let buffer = self.workspace.buffer(path, None, text, &self.quarantine, is_open);
         self.buffers.insert(buffer.shown.clone(), Arc::new(buffer));
         self.renew_snapshot();
+    }
+
+    /// What must not be tokenized, and notes of what is: for who makes buffers beside it.
+    pub fn quarantine(&self) -> Arc<Quarantine> {
+        Arc::clone(&self.quarantine)
     }
 
     /// All that an editor has open, in the place of what it had before.
@@ -695,7 +693,7 @@ impl Index {
         if before.is_none_or(|before| before.answer != answer) {
             self.kept_answers.remove(&key);
         }
-        let classes = snapshot::shown(&answer, settings);
+        let Settled { shown: classes, ignored } = snapshot::settled(&answer, &files, settings);
         let may_keep = self.buffers.is_empty() && self.is_writer() && self.committed;
         if may_keep && !self.kept_answers.contains(&key) {
             let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&answer.write()));
@@ -709,7 +707,7 @@ impl Index {
         let mut skipped = self.left_out.clone();
         skipped.extend(self.snapshot.skipped());
         skipped.sort();
-        Some(Report { root: self.workspace.root.clone(), files, skipped, classes })
+        Some(Report { root: self.workspace.root.clone(), files, skipped, classes, ignored })
     }
 
     /// The places of all copies of a report that was just given for these settings, in the order of its classes. Files

@@ -13,6 +13,7 @@ pub mod document;
 pub mod files;
 mod fingerprint;
 pub mod freshness;
+pub mod ignore;
 pub mod index;
 mod judge;
 pub mod locate;
@@ -38,6 +39,7 @@ mod zones;
 use std::path::PathBuf;
 
 pub use class::{Class, Fragment, Kind, Zone};
+pub use ignore::Ignore;
 pub use search::{File, Progress, Report, search};
 pub use settings::Settings;
 pub use skip::{Skip, SkipReason};

@@ -51,6 +51,15 @@ pub fn locate(files: &[File], classes: &[Class]) -> Vec<Vec<Place>> {
     Places::default().locate(files, &[], classes)
 }
 
+/// The same where files hold what `read` says.
+pub fn locate_in(
+    files: &[File],
+    classes: &[Class],
+    read: &(dyn Fn(&File) -> Option<Vec<u8>> + Sync),
+) -> Vec<Vec<Place>> {
+    Places::default().locate_by(files, &[], classes, read)
+}
+
 /// Places that were found before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Places {
@@ -70,6 +79,16 @@ impl Places {
     /// The places of all copies of all `classes`, in their order. Files are read unless their places are known by what
     /// they are, if that is known: then exactly these places are known from now on.
     pub fn locate(&mut self, files: &[File], identities: &[u64], classes: &[Class]) -> Vec<Vec<Place>> {
+        self.locate_by(files, identities, classes, &|file| std::fs::read(&file.path).ok())
+    }
+
+    fn locate_by(
+        &mut self,
+        files: &[File],
+        identities: &[u64],
+        classes: &[Class],
+        content: &(dyn Fn(&File) -> Option<Vec<u8>> + Sync),
+    ) -> Vec<Vec<Place>> {
         let mut wanted: BTreeMap<u32, Vec<Wanted>> = BTreeMap::new();
         for (i, class) in classes.iter().enumerate() {
             for (j, copy) in class.copies.iter().enumerate() {
@@ -84,7 +103,7 @@ impl Places {
             let print = identity.map(|identity| fingerprint(identity, &copies));
             let known = print.and_then(|print| self.known.get(&print).cloned());
             let offsets = known.filter(|offsets| offsets.len() == copies.len());
-            let offsets = offsets.or_else(|| read(file, identity, &copies, classes, lexed));
+            let offsets = offsets.or_else(|| read(file, &content(file)?, identity, &copies, classes, lexed));
             (print, copies, offsets)
         };
         let found: Vec<_> = wanted.into_par_iter().map_init(Lexed::default, find).collect();
@@ -181,18 +200,18 @@ fn fingerprint(identity: u64, copies: &[Wanted]) -> u64 {
 /// None, if the file is not what it was.
 fn read(
     file: &File,
+    bytes: &[u8],
     known: Option<u64>,
     copies: &[Wanted],
     classes: &[Class],
     lexed: &mut Lexed,
 ) -> Option<Vec<Offsets>> {
-    let bytes = std::fs::read(&file.path).ok()?;
-    if known.is_some_and(|known| known != identity(&file.shown, content(&bytes))) {
+    if known.is_some_and(|known| known != identity(&file.shown, content(bytes))) {
         return None;
     }
-    tokenize(file.language, &bytes, lexed).ok()?;
+    tokenize(file.language, bytes, lexed).ok()?;
     let tokens = (lexed.tokens.len() == file.n_tokens as usize).then_some(&lexed.tokens)?;
-    let index = LineIndex::new(&bytes);
+    let index = LineIndex::new(bytes);
     let offsets = |copy: &Wanted| {
         let start = index.position(tokens[copy.start as usize].start as usize);
         let end = index.position(tokens[copy.end as usize - 1].end as usize);

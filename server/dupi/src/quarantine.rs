@@ -25,6 +25,7 @@
 //! Numbers of fixed width are little-endian; `v` is an unsigned LEB128 varint. Neither file is needed: what cannot be
 //! read is empty, and what cannot be written is not known after a crash.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -58,6 +59,8 @@ const MAX_BYTES: u64 = 64 << 10;
 pub struct Quarantine {
     /// None if this process may not write, or cannot.
     slots: Option<Box<dyn Slots>>,
+    /// The right to write is gone.
+    stopped: AtomicBool,
     state: Mutex<State>,
     /// Held by all who tokenize, and by one alone who tokenizes a suspect.
     tokenizing: RwLock<()>,
@@ -116,12 +119,12 @@ impl Quarantine {
 
     /// Does this process note what it reads?
     pub fn is_noting(&self) -> bool {
-        self.slots.is_some()
+        self.slots.is_some() && !self.stopped.load(Ordering::Relaxed)
     }
 
     /// No more notes: the right to write is gone.
-    pub fn stop(&mut self) {
-        self.slots = None;
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
     }
 
     /// Lets `tokenize` read a content, noted for as long as that takes. None, if it must not be read.
@@ -150,7 +153,8 @@ impl Quarantine {
     }
 
     fn noted<T>(&self, content: u64, tokenize: impl FnOnce() -> T) -> T {
-        let slot = self.slots.as_deref().and_then(|slots| Some((slots, self.state().free.pop()?)));
+        let slots = self.slots.as_deref().filter(|_| self.is_noting());
+        let slot = slots.and_then(|slots| Some((slots, self.state().free.pop()?)));
         let Some((slots, slot)) = slot else { return tokenize() };
         let _note = Note { slots, slot, of: self };
         // A note that cannot be written is missed only by those who crash.

@@ -14,6 +14,7 @@ use crate::candidates::family_salt;
 use crate::class::{Class, Fragment, Zone};
 use crate::document::Document;
 use crate::fingerprint::LastUses;
+use crate::ignore::Matcher;
 use crate::judge::{judge, needs_equal_text};
 use crate::nesting::{drop_nested, drop_repeated};
 use crate::runs::{self, By, Letter, Outline};
@@ -116,12 +117,24 @@ fn groups_of_family(
     groups
 }
 
-/// From raw classes to those that are shown, worst first.
-pub fn settle(raw: Vec<Class>, settings: &Settings) -> Vec<Class> {
+/// What has become of raw classes.
+pub struct Settled {
+    /// Worst first.
+    pub shown: Vec<Class>,
+    /// Those that somebody wants as they are.
+    pub ignored: Vec<Class>,
+}
+
+/// From raw classes to those that are shown. `name` gives the path of a document.
+pub fn settle<'a>(raw: Vec<Class>, settings: &Settings, name: impl Fn(u32) -> &'a str) -> Settled {
     let mut classes = if settings.nested { drop_repeated(raw) } else { drop_nested(raw) };
-    classes.retain(|class| !settings.ignored.contains(&class.id));
     classes.sort_by(|a, b| {
         b.weight().cmp(&a.weight()).then_with(|| a.copies.cmp(&b.copies)).then_with(|| a.id.cmp(&b.id))
     });
-    classes
+    // Who wrote the entries was told of a bad glob, and it names nothing.
+    let Some(matcher) = Matcher::new(&settings.ignored).ok().filter(|_| !settings.ignored.is_empty()) else {
+        return Settled { shown: classes, ignored: Vec::new() };
+    };
+    let (ignored, shown) = classes.into_iter().partition(|class| matcher.is_ignored(class, &name));
+    Settled { shown, ignored }
 }

@@ -11,7 +11,7 @@ use crate::blots::Blotting;
 use crate::candidates::shared_ranges;
 use crate::class::Class;
 use crate::document::{Document, Scratch};
-use crate::raw::{raw_classes, settle};
+use crate::raw::{Settled, raw_classes, settle};
 use crate::settings::Settings;
 use crate::skip::Skip;
 use crate::{Error, files};
@@ -35,6 +35,8 @@ pub struct Report {
     pub skipped: Vec<Skip>,
     /// Worst first.
     pub classes: Vec<Class>,
+    /// Those that would stand there too, but that somebody wants as they are.
+    pub ignored: Vec<Class>,
 }
 
 /// A file that was read.
@@ -99,9 +101,9 @@ pub fn search(
         let documents = read(&found.sources, settings, &mut skipped, progress);
         skipped.sort();
         progress(Progress::Comparing);
-        let classes = classes(&documents, settings);
+        let Settled { shown: classes, ignored } = settled(&documents, settings);
         let files = documents.iter().map(|document| File::of(document)).collect();
-        Ok(Report { root: root.to_owned(), files, skipped, classes })
+        Ok(Report { root: root.to_owned(), files, skipped, classes, ignored })
     })?
 }
 
@@ -136,9 +138,13 @@ fn read(
 
 /// The classes of a set of documents in the order of their paths, worst first: a function of that set alone.
 pub fn classes(documents: &[Arc<Document>], settings: &Settings) -> Vec<Class> {
+    settled(documents, settings).shown
+}
+
+fn settled(documents: &[Arc<Document>], settings: &Settings) -> Settled {
     let ranges = shared_ranges(documents, &Blotting::of(settings));
     let raw = raw_classes(documents, &ranges, settings);
-    settle(raw.into_iter().map(|raw| raw.class).collect(), settings)
+    settle(raw.into_iter().map(|raw| raw.class).collect(), settings, |i| &documents[i as usize].shown)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::blots::Blotter;
 use crate::class::{Kind, Zone};
+use crate::ignore::Ignore;
 
 /// The least that counts as a copy: shorter ones are idioms, not copies.
 pub const MIN_TOKENS: u32 = 50;
@@ -37,8 +38,8 @@ pub struct Settings {
     pub skip_hidden: bool,
     /// Whether classes inside others are shown though they have no more copies.
     pub nested: bool,
-    /// Ids of classes that are not shown; what lies in them is not shown in their place.
-    pub ignored: Vec<u64>,
+    /// Classes that are not shown; what lies in them is not shown in their place.
+    pub ignored: Vec<Ignore>,
     pub blotter: Blotter,
 }
 

@@ -10,7 +10,7 @@ use crate::answer::{Answer, Member};
 use crate::blots::Blotting;
 use crate::clones::{Clones, Holder, Library, Prepared, clones_of, kept};
 use crate::document::Document;
-use crate::raw::settle;
+use crate::raw::{Settled, settle};
 use crate::search::File;
 use crate::segment::{self, Entry, Segment, What};
 use crate::settings::Settings;
@@ -102,6 +102,11 @@ impl Buffer {
         blots.dedup();
         Buffer { shown, document, skipped, identity, blots }
     }
+
+    /// No file at all, whatever the disk says.
+    pub fn absent(shown: String) -> Buffer {
+        Buffer { identity: segment::identity(&shown, 0), shown, document: None, skipped: None, blots: Vec::new() }
+    }
 }
 
 /// What was decoded lately, by segment and ordinal: who types in a file asks for the same documents all the time.
@@ -110,9 +115,12 @@ pub(crate) struct Cache {
     codes: Weighted<Arc<[Code]>>,
     /// Of those that do.
     prepared: Weighted<Arc<Prepared>>,
+    /// By segment and blot: a keystroke changes a few of a document's thousand blots, and to look them all up again
+    /// was two fifths of all that was done for it.
+    holders: Weighted<Arc<[Holder]>, u64>,
 }
 
-type Weighted<T> = quick_cache::sync::Cache<(u64, u32), T, ByWeight>;
+type Weighted<T, N = u32> = quick_cache::sync::Cache<(u64, N), T, ByWeight>;
 
 #[derive(Clone)]
 pub(crate) struct ByWeight;
@@ -120,6 +128,13 @@ pub(crate) struct ByWeight;
 impl quick_cache::Weighter<(u64, u32), Arc<[Code]>> for ByWeight {
     fn weight(&self, _: &(u64, u32), codes: &Arc<[Code]>) -> u64 {
         codes.len() as u64
+    }
+}
+
+impl quick_cache::Weighter<(u64, u64), Arc<[Holder]>> for ByWeight {
+    fn weight(&self, _: &(u64, u64), holders: &Arc<[Holder]>) -> u64 {
+        // Most are empty, and take as much as a key and its place do.
+        64 + size_of_val::<[Holder]>(holders) as u64
     }
 }
 
@@ -133,6 +148,8 @@ impl quick_cache::Weighter<(u64, u32), Arc<Prepared>> for ByWeight {
 const CODES_BYTES: u64 = 24 << 20;
 /// Memory for whole documents.
 const PREPARED_BYTES: u64 = 48 << 20;
+/// Memory for holders: of the blots of a few dozen documents.
+const HOLDERS_BYTES: u64 = 12 << 20;
 /// About how many of them there will be.
 const CACHED: usize = 4096;
 /// Few, so that a large document fits in one.
@@ -143,14 +160,28 @@ const HOT: f64 = 0.1;
 
 impl Cache {
     pub(crate) fn new() -> Arc<Cache> {
-        Arc::new(Cache { codes: weighted(CODES_BYTES), prepared: weighted(PREPARED_BYTES) })
+        Arc::new(Cache {
+            codes: weighted(CODES_BYTES),
+            prepared: weighted(PREPARED_BYTES),
+            holders: weighted(HOLDERS_BYTES),
+        })
+    }
+
+    fn holders(&self, segment: &Segment, blot: u64) -> Arc<[Holder]> {
+        let find = || {
+            let mut holders = Vec::new();
+            segment.holders(blot, |holder| holders.push(holder));
+            Ok::<_, std::convert::Infallible>(holders.into())
+        };
+        self.holders.get_or_insert_with(&(segment.checksum(), blot), find).unwrap_or_else(|never| match never {})
     }
 }
 
-fn weighted<T>(capacity: u64) -> Weighted<T>
+fn weighted<T, N>(capacity: u64) -> Weighted<T, N>
 where
-    ByWeight: quick_cache::Weighter<(u64, u32), T>,
+    ByWeight: quick_cache::Weighter<(u64, N), T>,
     T: Clone,
+    N: Eq + std::hash::Hash,
 {
     let options = quick_cache::OptionsBuilder::new()
         .estimated_items_capacity(CACHED)
@@ -310,6 +341,23 @@ impl Snapshot {
         Some((number, self.document(number)?))
     }
 
+    /// Calls `each` for the documents that hold a blot; `stored` finds the entries of a segment that do.
+    fn holders_by(&self, blot: u64, stored: impl Fn(&Segment, &mut dyn FnMut(Holder)), mut each: impl FnMut(Holder)) {
+        for (part, &base) in self.parts.iter().zip(&self.bases) {
+            stored(&part.segment, &mut |Holder { number: ordinal, text }| {
+                let number = base + ordinal;
+                if self.is_current(part, ordinal, number) {
+                    each(Holder { number, text });
+                }
+            });
+        }
+        for (number, buffer) in (self.first_buffer()..).zip(&self.buffers) {
+            let from = buffer.blots.partition_point(|(other, _)| *other < blot);
+            let same = buffer.blots[from..].iter().take_while(|(other, _)| *other == blot);
+            same.for_each(|&(_, text)| each(Holder { number, text }));
+        }
+    }
+
     /// The classes that the document with this path has a copy of, worst first.
     /// None, if there is no such document or the index cannot be read: then it is not whole, and a refresh mends it.
     pub fn clones_of(&self, shown: &str, settings: &Settings) -> Option<Clones> {
@@ -363,25 +411,13 @@ impl Snapshot {
 }
 
 /// From raw classes to the classes that are shown.
-pub(crate) fn shown(answer: &Answer, settings: &Settings) -> Vec<crate::Class> {
-    settle(answer.raw().cloned().collect(), settings)
+pub(crate) fn settled(answer: &Answer, files: &[File], settings: &Settings) -> Settled {
+    settle(answer.raw().cloned().collect(), settings, |i| &files[i as usize].shown)
 }
 
 impl Library for Snapshot {
-    fn holders(&self, blot: u64, mut each: impl FnMut(Holder)) {
-        for (part, &base) in self.parts.iter().zip(&self.bases) {
-            part.segment.holders(blot, |Holder { number: ordinal, text }| {
-                let number = base + ordinal;
-                if self.is_current(part, ordinal, number) {
-                    each(Holder { number, text });
-                }
-            });
-        }
-        for (number, buffer) in (self.first_buffer()..).zip(&self.buffers) {
-            let from = buffer.blots.partition_point(|(other, _)| *other < blot);
-            let same = buffer.blots[from..].iter().take_while(|(other, _)| *other == blot);
-            same.for_each(|&(_, text)| each(Holder { number, text }));
-        }
+    fn holders(&self, blot: u64, each: impl FnMut(Holder)) {
+        self.holders_by(blot, |segment, each| segment.holders(blot, each), each);
     }
 
     fn document(&self, number: u32) -> Option<Arc<Document>> {
@@ -412,7 +448,7 @@ impl Library for Snapshot {
     }
 }
 
-/// All documents but one.
+/// All documents but one: for who types in that one, and will ask again.
 struct Others<'a> {
     snapshot: &'a Snapshot,
     except: u32,
@@ -420,7 +456,10 @@ struct Others<'a> {
 
 impl Library for Others<'_> {
     fn holders(&self, blot: u64, mut each: impl FnMut(Holder)) {
-        self.snapshot.holders(blot, |holder| {
+        let stored = |segment: &Segment, each: &mut dyn FnMut(Holder)| {
+            self.snapshot.cache.holders(segment, blot).iter().copied().for_each(each);
+        };
+        self.snapshot.holders_by(blot, stored, |holder| {
             if holder.number != self.except {
                 each(holder);
             }

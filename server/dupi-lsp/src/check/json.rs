@@ -2,11 +2,9 @@
 
 use std::io::{self, BufWriter, Write};
 
-use dupi::Report;
-use dupi::locate::Place;
 use serde::Serialize;
 
-use super::summary::Summary;
+use super::findings::Findings;
 
 /// Changes when a field changes its meaning or goes.
 const VERSION: u32 = 1;
@@ -17,6 +15,12 @@ struct JsonReport<'a> {
     tool: Tool,
     root: String,
     scanned: Scanned<'a>,
+    /// With what it was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared: Option<&'a str>,
+    /// Only where somebody has set a limit or compares with something: else the classes say all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<Gate<'a>>,
     classes: Vec<JsonClass<'a>>,
     summary: JsonSummary,
 }
@@ -25,6 +29,13 @@ struct JsonReport<'a> {
 struct Tool {
     name: &'static str,
     version: &'static str,
+}
+
+#[derive(Serialize)]
+struct Gate<'a> {
+    passed: bool,
+    failures: &'a [String],
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -51,6 +62,10 @@ struct JsonClass<'a> {
     tokens: u32,
     lines: u32,
     similarity: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<usize>,
     copies: Vec<JsonCopy<'a>>,
 }
 
@@ -62,6 +77,18 @@ struct JsonCopy<'a> {
     start_column: u32,
     end_line: u32,
     end_column: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    touched: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<JsonCommit<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonCommit<'a> {
+    id: &'a str,
+    date: &'a str,
+    author: &'a str,
+    summary: &'a str,
 }
 
 #[derive(Serialize)]
@@ -73,30 +100,39 @@ struct JsonSummary {
     percent: f64,
 }
 
-/// `places` are those of all copies, in the order of the classes.
-pub fn write(out: &mut impl Write, report: &Report, places: &[Vec<Place>]) -> io::Result<()> {
-    let summary = Summary::new(report);
-    let classes = report.classes.iter().zip(places).map(|(class, places)| JsonClass {
-        id: format!("{:016x}", class.id),
-        kind: class.kind.name(),
-        zone: class.zone.name(),
-        language: report.files[class.copies[0].document as usize].language.name,
-        tokens: class.tokens,
-        lines: places.iter().map(Place::lines).max().unwrap_or(class.lines),
-        similarity: (class.similarity * 1e4).round() / 1e4,
-        copies: class
-            .copies
+pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
+    let report = findings.report;
+    let classes = findings.shown.iter().map(|finding| JsonClass {
+        id: finding.id(),
+        kind: finding.class.kind.name(),
+        zone: finding.class.zone.name(),
+        language: finding.file(0).language.name,
+        tokens: finding.class.tokens,
+        lines: finding.lines(),
+        similarity: (finding.class.similarity * 1e4).round() / 1e4,
+        status: finding.news.map(|news| news.name()),
+        before: finding.news.map(|news| news.before()),
+        copies: finding
+            .places
             .iter()
-            .zip(places)
+            .enumerate()
             .map(|(copy, place)| JsonCopy {
-                path: &report.files[copy.document as usize].shown,
+                path: finding.path(copy),
                 start_line: place.start.line + 1,
                 start_column: place.start.column + 1,
                 end_line: place.end.line + 1,
                 end_column: place.end.column + 1,
+                touched: finding.touched.get(copy).copied(),
+                commit: finding.brought.get(copy).and_then(Option::as_ref).map(|brought| JsonCommit {
+                    id: &brought.commit,
+                    date: &brought.date,
+                    author: &brought.author,
+                    summary: &brought.summary,
+                }),
             })
             .collect(),
     });
+    let verdict = &findings.verdict;
     let json = JsonReport {
         version: VERSION,
         tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
@@ -112,17 +148,28 @@ pub fn write(out: &mut impl Write, report: &Report, places: &[Vec<Place>]) -> io
                 .map(|skip| JsonSkip { path: &skip.path, reason: skip.reason.name() })
                 .collect(),
         },
+        compared: findings.compared.as_deref(),
+        gate: verdict.is_gate.then(|| Gate {
+            passed: verdict.passed(),
+            failures: &verdict.failures,
+            notes: &verdict.notes,
+        }),
         classes: classes.collect(),
         summary: JsonSummary {
             classes: report.classes.len(),
-            copies: summary.copies,
-            duplicated_lines: summary.duplicated_lines,
-            percent: (summary.percent(report) * 100.0).round() / 100.0,
+            copies: findings.summary.copies,
+            duplicated_lines: findings.summary.duplicated_lines,
+            percent: (findings.summary.percent() * 100.0).round() / 100.0,
         },
     };
+    write_value(out, &json)
+}
+
+/// Writes JSON for people who look at it, too.
+pub fn write_value(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     // Each of a million small writes would be looked through for colours.
     let mut out = BufWriter::with_capacity(1 << 16, out);
-    serde_json::to_writer_pretty(&mut out, &json)?;
+    serde_json::to_writer_pretty(&mut out, value)?;
     writeln!(out)?;
     out.flush()
 }

@@ -1,16 +1,16 @@
-//! The report for people: the worst classes with a preview, and one last line that proves what was scanned.
+//! The report for people: the worst classes with a preview, a line that proves what was scanned, and what fails.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use dupi::index::Changes;
-use dupi::locate::{Place, locate};
+use dupi::locate::Place;
 use dupi::text::LineIndex;
-use dupi::{Class, Kind, Report, SkipReason};
+use dupi::{Kind, Report, SkipReason};
 
-use super::summary::Summary;
+use super::findings::{Finding, Findings, News};
+use super::policy::advice;
 use crate::terminal::{count, escape, grouped, tally};
 
 /// Lines of code shown of each class.
@@ -23,6 +23,8 @@ const MAX_COPIES: usize = 12;
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const PATH: Style = AnsiColor::Cyan.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
 
 fn colour(kind: Kind) -> Style {
     match kind {
@@ -32,17 +34,17 @@ fn colour(kind: Kind) -> Style {
     }
 }
 
-pub fn write(out: &mut impl Write, report: &Report, top: usize, skipped: bool, took: Duration) -> io::Result<()> {
-    let shown = &report.classes[..report.classes.len().min(top)];
-    let places = locate(&report.files, shown);
-    for (i, (class, places)) in shown.iter().zip(&places).enumerate() {
-        write_class(out, report, i + 1, class, places)?;
+pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
+    let report = findings.report;
+    let shown = &findings.shown[..findings.shown.len().min(findings.manner.top)];
+    for (n, finding) in (1..).zip(shown) {
+        write_class(out, n, finding)?;
     }
-    let more = report.classes.len() - shown.len();
+    let more = findings.shown.len() - shown.len();
     if more > 0 {
         writeln!(out, "{DIM}… and {} more (--top all shows them){DIM:#}\n", count(more as u64, "class", "classes"))?;
     }
-    if skipped {
+    if findings.manner.list_skipped {
         for skip in &report.skipped {
             writeln!(out, "skipped {}: {}", escape(&skip.path), skip.reason)?;
         }
@@ -53,35 +55,71 @@ pub fn write(out: &mut impl Write, report: &Report, top: usize, skipped: bool, t
     if report.files.is_empty() {
         return Ok(());
     }
-    write_summary(out, report, took)
+    write_summary(out, findings)?;
+    if let Some(changes) = &findings.manner.changes {
+        write_reuse(out, changes)?;
+    }
+    write_verdict(out, findings)
 }
 
-fn write_class(out: &mut impl Write, report: &Report, n: usize, class: &Class, places: &[Place]) -> io::Result<()> {
+fn write_verdict(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
+    let verdict = &findings.verdict;
+    for failure in &verdict.failures {
+        writeln!(out, "{BAD}failed{BAD:#}: {}", escape(failure))?;
+    }
+    if !verdict.passed() {
+        writeln!(out, "{DIM}what to do: {}{DIM:#}", advice(findings.compared.is_some()))?;
+    } else if verdict.is_gate {
+        let compared = findings.compared.as_ref().map(|compared| format!(": nothing new, compared with {compared}"));
+        writeln!(out, "{GOOD}passed{GOOD:#}{}", escape(&compared.unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+fn write_class(out: &mut dyn Write, n: usize, finding: &Finding) -> io::Result<()> {
+    let class = finding.class;
     let kind = colour(class.kind);
-    let lines = places.iter().map(Place::lines).max().unwrap_or(class.lines);
-    write!(out, "{BOLD}{n}. {} in {} places{BOLD:#} · ", count(u64::from(lines), "line", "lines"), class.copies.len())?;
+    let lines = count(u64::from(finding.lines()), "line", "lines");
+    write!(out, "{BOLD}{n}. {lines} in {} places{BOLD:#} · ", class.copies.len())?;
     write!(out, "{kind}{}{kind:#}", class.kind.name())?;
     if class.kind != Kind::Exact {
         write!(out, " {:.0} %", (class.similarity * 100.0).floor())?;
     }
     let zone = if class.zone == dupi::Zone::Code { String::new() } else { format!(" · {}", class.zone.name()) };
-    writeln!(out, " · {} tokens{zone} {DIM}· {:016x}{DIM:#}", class.tokens, class.id)?;
-    for (copy, place) in class.copies.iter().zip(places).take(MAX_COPIES) {
-        let path = escape(&report.files[copy.document as usize].shown);
-        writeln!(out, "   {PATH}{path}{PATH:#}:{}-{}", place.start.line + 1, place.end.line + 1)?;
+    let news = match finding.news {
+        None => String::new(),
+        Some(News::New) => format!(" · {BAD}new{BAD:#}"),
+        Some(News::More { before }) => format!(" · {BAD}{} more{BAD:#}", class.copies.len().saturating_sub(before)),
+        Some(News::Edited { .. }) => " · edited".to_owned(),
+    };
+    writeln!(out, " · {} tokens{zone}{news} {DIM}· {}{DIM:#}", class.tokens, finding.id())?;
+    let oldest = finding.oldest();
+    let mut copies: Vec<usize> = (0..finding.places.len()).collect();
+    // What the change has touched comes first: that is what can be changed now.
+    copies.sort_by_key(|&copy| !finding.is_touched(copy));
+    for &copy in copies.iter().take(MAX_COPIES) {
+        let (first, last) = finding.line_numbers(copy);
+        write!(out, "   {PATH}{}{PATH:#}:{first}-{last}", escape(finding.path(copy)))?;
+        if finding.is_touched(copy) {
+            write!(out, " {BAD}← in this change{BAD:#}")?;
+        }
+        if let Some(brought) = finding.brought.get(copy).and_then(Option::as_ref) {
+            let oldest = if oldest == Some(copy) { ", the oldest" } else { "" };
+            write!(out, "  {DIM}{}{oldest}{DIM:#}", escape(&brought.to_string()))?;
+        }
+        writeln!(out)?;
     }
     if class.copies.len() > MAX_COPIES {
         writeln!(out, "   {DIM}… and {} more{DIM:#}", class.copies.len() - MAX_COPIES)?;
     }
-    if let (Some(copy), Some(place)) = (class.copies.first(), places.first()) {
-        let bytes = std::fs::read(&report.files[copy.document as usize].path).unwrap_or_default();
-        preview(out, &bytes, place)?;
+    if let Some(&copy) = copies.first() {
+        preview(out, &finding.text(copy), &finding.places[copy])?;
     }
     writeln!(out)
 }
 
 /// The first lines of a copy, without the indent that they share.
-fn preview(out: &mut impl Write, bytes: &[u8], place: &Place) -> io::Result<()> {
+fn preview(out: &mut dyn Write, bytes: &[u8], place: &Place) -> io::Result<()> {
     let index = LineIndex::new(bytes);
     let last = place.end.line.min(place.start.line + PREVIEW_LINES - 1);
     let lines: Vec<String> =
@@ -102,21 +140,22 @@ fn preview(out: &mut impl Write, bytes: &[u8], place: &Place) -> io::Result<()> 
     Ok(())
 }
 
-fn write_summary(out: &mut impl Write, report: &Report, took: Duration) -> io::Result<()> {
-    let summary = Summary::new(report);
+fn write_summary(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
+    let (report, summary) = (findings.report, &findings.summary);
     if report.classes.is_empty() {
         writeln!(out, "{BOLD}no duplicated code{BOLD:#}")?;
     } else {
         let zones: Vec<String> =
-            summary.zones.iter().map(|(zone, n)| format!("{} in {}", grouped(*n as u64), zone.name())).collect();
+            summary.zones.iter().map(|(zone, n, _)| format!("{} in {}", grouped(*n as u64), zone.name())).collect();
+        let all = if findings.compared.is_some() { "in all: " } else { "" };
         writeln!(
             out,
-            "{BOLD}{}{BOLD:#} ({}) with {}: {} duplicated, {:.1} %",
+            "{all}{BOLD}{}{BOLD:#} ({}) with {}: {} duplicated, {:.1} %",
             count(report.classes.len() as u64, "class", "classes"),
             zones.join(", "),
             count(summary.copies as u64, "copy", "copies"),
             count(summary.duplicated_lines, "line", "lines"),
-            summary.percent(report),
+            summary.percent(),
         )?;
     }
     let mut languages: BTreeMap<&str, u64> = BTreeMap::new();
@@ -129,13 +168,13 @@ fn write_summary(out: &mut impl Write, report: &Report, took: Duration) -> io::R
         count(report.files.len() as u64, "file", "files"),
         count(report.lines(), "line", "lines"),
         tally(languages),
-        took.as_secs_f64(),
+        findings.manner.took.as_secs_f64(),
         skipped(report),
     )
 }
 
 /// How much the index has saved, if anything.
-pub fn write_reuse(out: &mut impl Write, changes: &Changes) -> io::Result<()> {
+fn write_reuse(out: &mut dyn Write, changes: &Changes) -> io::Result<()> {
     let n_read = changes.added + changes.changed + changes.touched;
     match (changes.same, n_read) {
         (0, _) => Ok(()),

@@ -143,7 +143,15 @@ fn ignore_here(view: &View, offered: &Offered, open: &DocumentView, copy: &Copy)
     let edits = if is_one_unit {
         vec![insert(copy.range.start.line, comment("dupi:ignore"))]
     } else {
-        let after = insert(copy.range.end.line + 1, comment("dupi:ignore-end"));
+        // What follows a line that nothing ends is on that line.
+        let is_last = !text.ends_with('\n') && lines.position(text.len()).line == copy.range.end.line;
+        let after = if is_last {
+            let end = lines.position(text.len());
+            let comment = format!("{end_of_line}{}", comment("dupi:ignore-end").trim_end());
+            TextEdit { range: Range::new(end, end), new_text: comment }
+        } else {
+            insert(copy.range.end.line + 1, comment("dupi:ignore-end"))
+        };
         vec![insert(copy.range.start.line, comment("dupi:ignore-start")), after]
     };
     Some(edit(offered, document.uri.clone(), Some(document.version), edits, false))

@@ -1,5 +1,6 @@
 //! The copies in one document: what diagnostics, lenses, hovers and actions are made of.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range as Span;
 use std::path::{Path, PathBuf};
@@ -179,19 +180,29 @@ fn copies<'a>(
     found
 }
 
-/// What stands in one copy and, at the same place, in another: each pair once, in the order of the first.
-pub fn differences(text: &str, copy: &Copy, view: &View, other: &Other) -> Option<Vec<(String, String)>> {
-    let open = view.documents.values().find(|open| open.document.is_file && open.document.path == other.path);
-    let other_text = match open {
-        Some(open) => open.document.text.as_deref()?.to_owned(),
-        None => std::fs::read_to_string(&other.path).ok()?,
+/// What stands in a copy and, at the same place, in each of some others: each pair once, in the order of the first.
+/// Nothing, where it cannot be said.
+pub fn differences(text: &str, copy: &Copy, view: &View, others: &[Other]) -> Vec<Vec<(String, String)>> {
+    // Copies of equal text have none, and nothing needs to be read to know it.
+    let own = if copy.kind == Kind::Exact { None } else { words(text, copy.language, &copy.tokens) };
+    let Some(own) = own else { return vec![Vec::new(); others.len()] };
+    let with = |other: &Other| {
+        let others = words_of(view, copy, other)?;
+        let mut seen = BTreeSet::new();
+        let pairs = own.iter().cloned().zip(others).filter(|(own, other)| own != other);
+        Some(pairs.filter(|pair| seen.insert(pair.clone())).collect())
     };
-    let language = dupi_grammars::detect(&other.path, other_text.as_bytes()).unwrap_or(copy.language);
-    let own = words(text, copy.language, &copy.tokens)?;
-    let others = words(&other_text, language, &other.tokens)?;
-    let mut seen = BTreeSet::new();
-    let pairs = own.into_iter().zip(others).filter(|(own, other)| own != other);
-    Some(pairs.filter(|pair| seen.insert(pair.clone())).collect())
+    others.par_iter().map(|other| with(other).unwrap_or_default()).collect()
+}
+
+fn words_of(view: &View, copy: &Copy, other: &Other) -> Option<Vec<String>> {
+    let open = view.documents.values().find(|open| open.document.is_file && open.document.path == other.path);
+    let text = match open {
+        Some(open) => Cow::Borrowed(open.document.text.as_deref()?),
+        None => Cow::Owned(std::fs::read_to_string(&other.path).ok()?),
+    };
+    let language = dupi_grammars::detect(&other.path, text.as_bytes()).unwrap_or(copy.language);
+    words(&text, language, &other.tokens)
 }
 
 /// The texts of a range of tokens; none, if the text is not the one that they are of.

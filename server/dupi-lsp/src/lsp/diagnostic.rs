@@ -84,7 +84,7 @@ fn diagnostic(view: &View, copy: &Copy, offered: &Offered) -> Option<Diagnostic>
         source: Some("dupi".to_owned()),
         message: message(copy),
         related_information: related,
-        data: Some(serde_json::json!({"class": format!("{:016x}", copy.class)})),
+        data: offered.data.then(|| serde_json::json!({"class": format!("{:016x}", copy.class)})),
         ..Diagnostic::default()
     })
 }

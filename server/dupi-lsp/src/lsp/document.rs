@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use dupi::index::Workspace;
 use dupi::snapshot::Buffer;
 use tower_lsp::ls_types::{TextDocumentContentChangeEvent, TextDocumentItem, Uri};
 
-use super::folder::FolderId;
+use super::folder::{FolderId, Reading};
 use super::positions::{Encoding, Lines};
 use super::uris;
 use crate::languages::by_editors_name;
@@ -26,7 +25,9 @@ pub struct Document {
     /// Greater than that of any document that was opened or changed before.
     pub stamp: u64,
     /// For each folder in which it counts, whether it would be read if it were saved there.
-    pub folders: Vec<(FolderId, Arc<Workspace>)>,
+    folders: Vec<Reading>,
+    /// Whether it was edited since it was opened.
+    is_edit: bool,
     buffers: OnceLock<Vec<(FolderId, Arc<Buffer>)>>,
 }
 
@@ -41,6 +42,7 @@ impl Document {
             text: Some(item.text.into()),
             stamp,
             folders: Vec::new(),
+            is_edit: false,
             buffers: OnceLock::new(),
         }
     }
@@ -67,21 +69,15 @@ impl Document {
                 }),
             };
         }
-        self.with(version, text.map(Arc::from), stamp, self.folders.clone())
+        Document { is_edit: true, ..self.with(version, text.map(Arc::from), stamp, self.folders.clone()) }
     }
 
     /// The same text, counted in other folders.
-    pub fn moved(&self, folders: Vec<(FolderId, Arc<Workspace>)>) -> Document {
+    pub fn moved(&self, folders: Vec<Reading>) -> Document {
         self.with(self.version, self.text.clone(), self.stamp, folders)
     }
 
-    fn with(
-        &self,
-        version: i32,
-        text: Option<Arc<str>>,
-        stamp: u64,
-        folders: Vec<(FolderId, Arc<Workspace>)>,
-    ) -> Document {
+    fn with(&self, version: i32, text: Option<Arc<str>>, stamp: u64, folders: Vec<Reading>) -> Document {
         Document {
             uri: self.uri.clone(),
             path: self.path.clone(),
@@ -91,6 +87,7 @@ impl Document {
             text,
             stamp,
             folders,
+            is_edit: self.is_edit,
             buffers: OnceLock::new(),
         }
     }
@@ -101,8 +98,11 @@ impl Document {
             let Some(text) = &self.text else { return Vec::new() };
             // What is a file has the language of its name, as on disk; else it is the one that the client says.
             let language = if self.is_file { None } else { by_editors_name(&self.language_id) };
-            let buffer = |workspace: &Workspace| Arc::new(workspace.buffer(&self.path, language, text.as_bytes()));
-            self.folders.iter().map(|(folder, workspace)| (*folder, buffer(workspace))).collect()
+            let buffer = |Reading { folder, workspace, quarantine }: &Reading| {
+                let buffer = workspace.buffer(&self.path, language, text.as_bytes(), quarantine, self.is_edit);
+                (*folder, Arc::new(buffer))
+            };
+            self.folders.iter().map(buffer).collect()
         })
     }
 }

@@ -8,9 +8,11 @@ use tower_lsp::ls_types::request::ShowDocument;
 use tower_lsp::ls_types::{ExecuteCommandParams, LSPAny, Location, MessageType, ShowDocumentParams, ShowMessageParams};
 
 use super::copies;
-use super::session::Queue;
+use super::session::{Queue, Session};
+use super::view::View;
 use super::workspace_diagnostic::{report, reporters};
-use super::{blocking, status};
+use super::{blocking, status, uris};
+use crate::terminal::escape;
 
 pub const SHOW_COPIES: &str = "dupi.showCopies";
 pub const COMPARE: &str = "dupi.compare";
@@ -19,6 +21,8 @@ const REPORT: &str = "dupi.report";
 const STATUS: &str = "dupi.status";
 pub const COMMANDS: [&str; 5] = [SHOW_COPIES, COMPARE, REINDEX, REPORT, STATUS];
 
+/// Copies that a message names: more fit on no screen.
+const MAX_NAMED: usize = 10;
 /// Differences that a message names.
 const MAX_DIFFERENCES: usize = 8;
 
@@ -61,18 +65,36 @@ fn argument<T: DeserializeOwned>(arguments: &[Value], at: usize, what: &str) -> 
         .map_err(|error| Error::invalid_params(format!("argument {at} is not {what}: {error}")))
 }
 
-/// Gives the locations back, for who shows lists; a single one is gone to.
+/// Gives the locations back, for who shows lists. A client that asks here has no list of its own: a single location is
+/// gone to, several are named.
 async fn show_copies(queue: &Queue, arguments: &[Value]) -> Result<Option<LSPAny>> {
     let locations: Vec<Location> = argument(arguments, 2, "a list of locations")?;
-    if let [location] = &*locations {
-        let location = location.clone();
-        queue.post(move |session| {
-            if session.offered.show_document {
-                session.outbox.request::<ShowDocument>(shown(&location), |_| {});
-            }
-        });
-    }
+    let view = queue.view().await?;
+    let named = named(locations.iter().map(|location| name(&view, location)), MAX_NAMED);
+    let only = if let [location] = &*locations { Some(shown(location)) } else { None };
+    queue.post(move |session| match only {
+        Some(only) if session.offered.show_document => session.outbox.request::<ShowDocument>(only, |_| {}),
+        _ => tell(session, named),
+    });
     Ok(Some(json!(locations)))
+}
+
+/// "auth/login.go:40", as diagnostics name it.
+fn name(view: &View, location: &Location) -> String {
+    let path = uris::any_path(&location.uri);
+    let root = view.folder_of(&path).map(|folder| folder.workspace.root.as_path());
+    let below = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(&path);
+    format!("{}:{}", escape(&dupi::files::show(below)), location.range.start.line + 1)
+}
+
+/// The first `n`, and whether there are more.
+fn named(names: impl ExactSizeIterator<Item = String>, n: usize) -> String {
+    let more = if names.len() > n { ", …" } else { "" };
+    names.take(n).collect::<Vec<_>>().join(", ") + more
+}
+
+fn tell(session: &Session, message: String) {
+    session.outbox.notify::<ShowMessage>(ShowMessageParams { typ: MessageType::INFO, message });
 }
 
 fn shown(location: &Location) -> ShowDocumentParams {
@@ -96,25 +118,26 @@ async fn compare(queue: &Queue, arguments: &[Value]) -> Result<Option<LSPAny>> {
         let copy = found.iter().find(|copy| copy.range == own.range)?;
         let is_meant = |place: &&copies::Other| place.location(&view).is_some_and(|location| location == other);
         let place = copy.others.iter().find(is_meant)?;
-        copies::differences(open.document.text.as_deref()?, copy, &view, place)
+        let text = open.document.text.as_deref()?;
+        copies::differences(text, copy, &view, std::slice::from_ref(place)).pop()
     })
     .await?;
     let Some(differences) = differences else {
         return Err(Error::invalid_params("these are no copies of each other any more"));
     };
-    let named: Vec<String> =
-        differences.iter().take(MAX_DIFFERENCES).map(|(own, other)| format!("{own} → {other}")).collect();
-    let more = if differences.len() > MAX_DIFFERENCES { ", …" } else { "" };
     let message = match differences.len() {
         0 => "The copies are the same".to_owned(),
-        _ => format!("There it is: {}{more}", named.join(", ")),
+        _ => {
+            let pairs = differences.iter().map(|(own, other)| format!("{own} → {other}"));
+            format!("There it is: {}", named(pairs, MAX_DIFFERENCES))
+        }
     };
     let location = to.clone();
     queue.post(move |session| {
         if session.offered.show_document {
             session.outbox.request::<ShowDocument>(shown(&location), |_| {});
         }
-        session.outbox.notify::<ShowMessage>(ShowMessageParams { typ: MessageType::INFO, message });
+        tell(session, message);
     });
     let differences: Vec<Value> = differences.iter().map(|(own, other)| json!({"left": own, "right": other})).collect();
     Ok(Some(json!({"left": from, "right": to, "differences": differences})))

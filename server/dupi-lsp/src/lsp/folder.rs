@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use dupi::index::Workspace;
+use dupi::quarantine::Quarantine;
 use dupi::snapshot::Snapshot;
 
 use super::progress::Progress;
@@ -13,6 +14,14 @@ use crate::options::BadConfiguration;
 /// Folders come and go; what comes late of one that went must not be taken for another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FolderId(pub u64);
+
+/// How the text of a document is read in a folder.
+#[derive(Clone)]
+pub struct Reading {
+    pub folder: FolderId,
+    pub workspace: Arc<Workspace>,
+    pub quarantine: Arc<Quarantine>,
+}
 
 pub struct Folder {
     pub id: FolderId,
@@ -25,6 +34,8 @@ pub struct Folder {
     /// Tells its index from those that it had with other settings.
     pub epoch: u64,
     pub indexer: Indexer,
+    /// What must not be tokenized; none as long as its index is not open: then nothing is.
+    pub quarantine: Option<Arc<Quarantine>>,
     pub saved: Arc<Snapshot>,
     /// Whether all files have been looked at once since it was opened.
     pub is_ready: bool,

@@ -40,14 +40,14 @@ fn hover(view: &View, markdown: bool, params: &HoverParams) -> Option<Hover> {
 fn part(view: &View, text: &str, copy: &Copy, markdown: bool) -> String {
     let mut out = title(copy);
     out.push('\n');
-    for other in copy.others.iter().take(MAX_NAMED) {
+    let named = &copy.others[..copy.others.len().min(MAX_NAMED)];
+    for (other, differences) in named.iter().zip(copies::differences(text, copy, view, named)) {
         let uri = view.uri(&other.path).filter(|_| markdown);
         let link = match uri {
             Some(uri) => format!("[{}]({}#L{})", plain(&other.name()), uri.as_str(), other.first_line()),
             None => other.name(),
         };
         let _ = write!(out, "\n- {link}");
-        let differences = copies::differences(text, copy, view, other).unwrap_or_default();
         for (i, (own, others)) in differences.iter().take(MAX_DIFFERENCES).enumerate() {
             let _ = write!(
                 out,

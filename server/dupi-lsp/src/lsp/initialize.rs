@@ -15,7 +15,9 @@ use super::{execute_command, parent, uris};
 use crate::preferences::Preferences;
 
 pub fn answer(queue: &Queue, params: InitializeParams) -> Result<InitializeResult> {
-    let offered = Offered::new(&params.capabilities);
+    let mut offered = Offered::new(&params.capabilities);
+    // Helix says that it watches files, and tells only of those that it saves itself.
+    offered.watches &= params.client_info.as_ref().is_none_or(|client| client.name != "helix");
     let (preferences, wrong) =
         Preferences::read(params.initialization_options.as_ref().unwrap_or(&serde_json::Value::Null));
     let capabilities = capabilities(&offered);

@@ -7,11 +7,14 @@ use super::positions::Encoding;
 #[derive(Clone, Debug, Default)]
 pub struct Offered {
     pub encoding: Encoding,
-    /// It asks for diagnostics itself, so none are pushed: it would show each twice.
+    /// It asks for diagnostics itself, so none are pushed: it would show each twice. One that cannot be told to ask again
+    /// would go on showing what was true of a document before another one was edited; that is better pushed.
     pub pulls: bool,
     pub diagnostic_refresh: bool,
     pub code_lens_refresh: bool,
     pub related_information: bool,
+    /// Diagnostics may carry what only the server understands.
+    pub data: bool,
     pub versions: bool,
     pub progress: bool,
     /// It tells of changes on disk if it is asked to.
@@ -40,17 +43,19 @@ impl Offered {
         let watched = workspace.and_then(|workspace| workspace.did_change_watched_files.as_ref());
         let changed = workspace.and_then(|workspace| workspace.did_change_configuration.as_ref());
         let yes = |flag: Option<bool>| flag == Some(true);
+        let diagnostic_refresh = yes(workspace
+            .and_then(|workspace| workspace.diagnostics.as_ref())
+            .and_then(|diagnostics| diagnostics.refresh_support));
         Offered {
             encoding: Encoding::negotiate(encodings),
-            pulls: pull.is_some(),
-            diagnostic_refresh: yes(workspace
-                .and_then(|workspace| workspace.diagnostics.as_ref())
-                .and_then(|diagnostics| diagnostics.refresh_support)),
+            pulls: pull.is_some() && (diagnostic_refresh || publish.is_none()),
+            diagnostic_refresh,
             code_lens_refresh: yes(workspace
                 .and_then(|workspace| workspace.code_lens.as_ref())
                 .and_then(|lens| lens.refresh_support)),
             related_information: yes(publish.and_then(|publish| publish.related_information))
                 || yes(pull.and_then(|pull| pull.related_information)),
+            data: yes(publish.and_then(|publish| publish.data_support)) || yes(pull.and_then(|pull| pull.data_support)),
             versions: yes(publish.and_then(|publish| publish.version_support)),
             progress: yes(window.and_then(|window| window.work_done_progress)),
             watches: yes(watched.and_then(|watched| watched.dynamic_registration)),

@@ -170,7 +170,8 @@ impl Thread {
             }
             return;
         }
-        let rank = if self.owed.remove(uri) { Rank::Edited } else { rank };
+        let was_owed = self.owed.remove(uri);
+        let rank = if was_owed { Rank::Edited } else { rank };
         let copies = view.copies(open);
         let new = diagnostics(view, &copies, &self.offered);
         let mut shares_with: Vec<_> =
@@ -192,7 +193,8 @@ impl Thread {
         } else if is_new && rank != Rank::Edited && self.offered.diagnostic_refresh {
             self.outbox.request::<WorkspaceDiagnosticRefresh>((), |_| {});
         }
-        if is_new && rank != Rank::Edited && self.offered.code_lens_refresh {
+        // Who edits asks for lenses by itself; who asked before there was anything to compare with got none.
+        if is_new && (rank != Rank::Edited || was_owed) && self.offered.code_lens_refresh {
             self.outbox.request::<CodeLensRefresh>((), |_| {});
         }
     }

@@ -20,7 +20,7 @@ use tower_lsp::ls_types::{PublishDiagnosticsParams, WorkspaceFolder};
 
 use super::ServerArguments;
 use super::document::Document;
-use super::folder::{Folder, FolderId};
+use super::folder::{Folder, FolderId, Reading};
 use super::offered::Offered;
 use super::outbox::Outbox;
 use super::progress::Progress;
@@ -208,13 +208,17 @@ impl Session {
     }
 
     /// The folders in which a document counts: a file in those around it that would read it, others in all.
-    pub fn folders_for(&self, document: &Document) -> Vec<(FolderId, Arc<Workspace>)> {
+    pub fn folders_for(&self, document: &Document) -> Vec<Reading> {
         let counts = |folder: &&Folder| {
             let Workspace { root, paths, settings } = &*folder.workspace;
             let inside = document.path.starts_with(root);
             !document.is_file || inside && dupi::files::would_find(root, paths, &document.path, settings)
         };
-        self.folders.iter().filter(counts).map(|folder| (folder.id, Arc::clone(&folder.workspace))).collect()
+        let reading = |folder: &Folder| {
+            let quarantine = folder.quarantine.clone()?;
+            Some(Reading { folder: folder.id, workspace: Arc::clone(&folder.workspace), quarantine })
+        };
+        self.folders.iter().filter(counts).filter_map(reading).collect()
     }
 
     /// Folders or what they read have changed, so each document may count elsewhere.
@@ -266,6 +270,7 @@ impl Session {
             bad,
             epoch,
             indexer,
+            quarantine: None,
             saved,
             is_ready: false,
             n_files: 0,
@@ -289,6 +294,10 @@ impl Session {
 
     pub fn remove_folder(&mut self, root: &Path) {
         if let Some(at) = self.folders.iter().position(|folder| folder.root == root) {
+            let id = self.folders[at].id;
+            if self.folders[at].bad.take().is_some() {
+                self.show_configuration(id);
+            }
             let folder = self.folders.remove(at);
             if let Some(progress) = folder.progress {
                 progress.end(folder.n_files);
@@ -317,6 +326,7 @@ impl Session {
                 if is_other {
                     folder.is_ready = false;
                     folder.n_files = 0;
+                    folder.quarantine = None;
                     folder.saved = Arc::new(dupi::snapshot::Snapshot::empty());
                 }
             }
@@ -342,10 +352,11 @@ impl Session {
         let Some(at) = self.folders.iter().position(is_meant) else { return };
         let folder = &mut self.folders[at];
         match news {
-            News::Opened(snapshot) => {
+            News::Opened(snapshot, quarantine) => {
                 folder.n_files = snapshot.n_documents();
                 folder.saved = snapshot;
-                self.changed(None);
+                folder.quarantine = Some(quarantine);
+                self.sort_documents();
             }
             News::Started => {
                 if !folder.is_ready && self.offered.progress && folder.progress.is_none() {
@@ -376,6 +387,7 @@ impl Session {
                 folder.n_classes = classes;
                 status::tell(self);
             }
+            News::Unsure => self.configure(),
             News::Trouble(trouble) => {
                 tracing::warn!("{}: {trouble}", folder.name);
             }

@@ -1,0 +1,262 @@
+//! What a change adds (`--since`, `--staged`): the workspace with it, the workspace before it, and what is new.
+//!
+//! Both are the same index with other texts over a few files, so only these are read and compared, with the whole
+//! workspace; the answers are those of two full runs.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use dupi::index::{Index, Workspace};
+use dupi::snapshot::Buffer;
+use dupi::{Class, Report, files};
+use imara_diff::{Algorithm, Diff, InternedInput};
+
+use super::baseline::{Counts, counts};
+use super::findings::{News, Texts};
+use crate::git::{Git, ObjectId};
+
+/// Classes of which the change has edited some copies and not the others that are named.
+const MAX_TOLD: usize = 10;
+
+/// Which change is looked at.
+pub enum Wanted {
+    /// From where this revision and the current commit part, to the files as they are.
+    Since(String),
+    /// From the current commit to what is staged.
+    Staged,
+}
+
+pub struct Change {
+    /// What it was compared with, as people say it.
+    pub name: String,
+    /// The workspace with the change.
+    pub report: Report,
+    /// Files that are not as the disk has them.
+    pub texts: Texts,
+    before: Report,
+    lines: HashMap<String, Lines>,
+    counts: (Counts, Counts),
+    /// The lines of all copies before the change, by path.
+    copied: HashMap<String, Vec<Range<u32>>>,
+}
+
+/// What some files hold in another state than that of the disk; nothing, if they are not there.
+type Overlay = BTreeMap<PathBuf, Option<Vec<u8>>>;
+
+pub fn look(index: &mut Index, workspace: &Workspace, wanted: &Wanted) -> Result<Change> {
+    let git = Git::around(&workspace.root)?;
+    // As the disk is: what is found is kept for the next time, whatever is laid over it now.
+    let on_disk = index.report(&workspace.settings)?;
+    let outside = untracked(&git, &on_disk)?;
+    let (name, now, before) = match wanted {
+        Wanted::Since(revision) => {
+            let base = git.merge_base(revision)?;
+            let mut before =
+                read(&git, workspace, git.changed_in_work_tree(&base)?.into_iter().map(|d| (d.path, d.before)))?;
+            outside.into_iter().for_each(|path| {
+                before.entry(path).or_default();
+            });
+            (format!("{revision} ({})", git.short(&base)), Overlay::new(), before)
+        }
+        Wanted::Staged => {
+            let head = git.commit("HEAD").ok();
+            let mut now = read(&git, workspace, git.unstaged()?.into_iter().map(|d| (d.path, d.before)))?;
+            outside.into_iter().for_each(|path| drop(now.insert(path, None)));
+            let staged = git.staged(head.as_deref())?;
+            let mut before = now.clone();
+            before.extend(read(&git, workspace, staged.into_iter().map(|d| (d.path, d.before)))?);
+            let name = head.map_or("no commit at all".to_owned(), |head| format!("HEAD ({})", git.short(&head)));
+            (name, now, before)
+        }
+    };
+    let mut report_over = |overlay: &Overlay| {
+        index.set_buffers(overlay.iter().map(|(path, text)| {
+            Arc::new(match text {
+                Some(text) => workspace.buffer(path, None, text),
+                None => Buffer::absent(shown(workspace, path)),
+            })
+        }));
+        let report = index.report(&workspace.settings);
+        index.set_buffers([]);
+        report
+    };
+    let report = if now.is_empty() { on_disk } else { report_over(&now)? };
+    let before_report = report_over(&before)?;
+    let lines = compare(workspace, &now, &before);
+    let texts = now.into_iter().filter_map(|(path, text)| Some((shown(workspace, &path), text?))).collect();
+    let mut copied: HashMap<String, Vec<Range<u32>>> = HashMap::new();
+    for class in &before_report.classes {
+        for (copy, at) in class.copies.iter().zip(&class.at) {
+            let path = &before_report.files[copy.document as usize].shown;
+            copied.entry(path.clone()).or_default().push(at.clone());
+        }
+    }
+    let counts = (counts(&before_report.classes), counts(&report.classes));
+    Ok(Change { name, report, texts: Texts(texts), before: before_report, lines, counts, copied })
+}
+
+fn shown(workspace: &Workspace, path: &Path) -> String {
+    files::show(path.strip_prefix(&workspace.root).unwrap_or(path))
+}
+
+/// The files of the workspace that git does not track, but for those of other repositories within it.
+fn untracked(git: &Git, report: &Report) -> Result<Vec<PathBuf>> {
+    let (tracked, modules) = git.tracked()?;
+    let modules: Vec<PathBuf> = modules.into_iter().map(|module| git.top.join(module)).collect();
+    let is_known = |path: &Path| {
+        let relative = path.strip_prefix(&git.top).unwrap_or(path);
+        tracked.binary_search_by(|other| other.as_path().cmp(relative)).is_ok()
+            || modules.iter().any(|module| path.starts_with(module))
+    };
+    Ok(report.files.iter().map(|file| file.path.clone()).filter(|path| !is_known(path)).collect())
+}
+
+/// What some files of the repository held, as far as they are files of the workspace.
+fn read(
+    git: &Git,
+    workspace: &Workspace,
+    differences: impl Iterator<Item = (PathBuf, Option<ObjectId>)>,
+) -> Result<Overlay> {
+    let Workspace { root, paths, settings } = workspace;
+    let held: BTreeMap<PathBuf, Option<ObjectId>> =
+        differences.map(|(path, object)| (git.top.join(path), object)).collect();
+    let found = files::would_find_all(root, paths, held.keys().cloned().collect(), settings)?;
+    let mut overlay: Overlay = found.iter().map(|path| (path.clone(), None)).collect();
+    let stored: Vec<(&PathBuf, &ObjectId)> =
+        found.iter().filter_map(|path| Some((path, held[path].as_ref()?))).collect();
+    let objects: Vec<ObjectId> = stored.iter().map(|(_, object)| (*object).clone()).collect();
+    git.read(&objects, |i, content| drop(overlay.insert(stored[i].0.clone(), Some(content))))
+        .context("cannot read what the change is compared with")?;
+    Ok(overlay)
+}
+
+/// What became of the lines of each file that is not the same in both states.
+fn compare(workspace: &Workspace, now: &Overlay, before: &Overlay) -> HashMap<String, Lines> {
+    let mut lines = HashMap::new();
+    for (path, old) in before {
+        let new = now.get(path).cloned().unwrap_or_else(|| std::fs::read(path).ok());
+        if old != &new {
+            let compared = Lines::new(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default());
+            lines.insert(shown(workspace, path), compared);
+        }
+    }
+    lines
+}
+
+/// What became of the lines of a file.
+struct Lines {
+    /// For each line as it is, which one it was.
+    was: Vec<Option<u32>>,
+    /// For each line as it was, whether it still is.
+    stays: Vec<bool>,
+    /// Lines as they are before which something was taken away.
+    cut: BTreeSet<u32>,
+    /// Lines as they were before which something was put.
+    grown: BTreeSet<u32>,
+}
+
+impl Lines {
+    fn new(before: &[u8], now: &[u8]) -> Lines {
+        let input = InternedInput::new(before, now);
+        let mut diff = Diff::compute(Algorithm::Histogram, &input);
+        diff.postprocess_no_heuristic(&input);
+        let (n_before, n_now) = (input.before.len(), input.after.len());
+        let stays: Vec<bool> = (0..n_before as u32).map(|line| !diff.is_removed(line)).collect();
+        let mut kept = (0..n_before as u32).filter(|&line| stays[line as usize]);
+        let was = (0..n_now as u32).map(|line| if diff.is_added(line) { None } else { kept.next() }).collect();
+        let cut = diff.hunks().filter(|hunk| !hunk.before.is_empty()).map(|hunk| hunk.after.start).collect();
+        let grown = diff.hunks().filter(|hunk| !hunk.after.is_empty()).map(|hunk| hunk.before.start).collect();
+        Lines { was, stays, cut, grown }
+    }
+
+    /// What became of these lines as they were: whether all of them and nothing else is there, and how many are.
+    fn fate(&self, lines: &Range<u32>) -> (bool, usize) {
+        let n_kept = lines.clone().filter(|&line| self.stays.get(line as usize) == Some(&true)).count();
+        (n_kept == lines.len() && self.grown.range(lines.start + 1..lines.end).next().is_none(), n_kept)
+    }
+
+    /// Does the change touch these lines as they are?
+    fn touches(&self, lines: &Range<u32>) -> bool {
+        let added = |line: u32| self.was.get(line as usize).is_some_and(Option::is_none);
+        lines.clone().any(added) || self.cut.range(lines.start + 1..lines.end).next().is_some()
+    }
+}
+
+impl Change {
+    fn lines(&self, path: &str) -> Option<&Lines> {
+        self.lines.get(path)
+    }
+
+    /// Which copies of a class of the report stand on lines that the change touches.
+    pub fn touched(&self, class: &Class) -> Vec<bool> {
+        let is_touched = |(copy, at): (&dupi::Fragment, &Range<u32>)| {
+            self.lines(&self.report.files[copy.document as usize].shown).is_some_and(|lines| lines.touches(at))
+        };
+        class.copies.iter().zip(&class.at).map(is_touched).collect()
+    }
+
+    /// What is new of a class of the report.
+    ///
+    /// It had as many copies as there were of its id, and as there are copies that lie in what was a copy before: who
+    /// edits one of two copies makes two shorter ones of each, and adds none.
+    pub fn news(&self, class: &Class) -> Option<News> {
+        let count = |counts: &Counts| counts.get(&class.id).copied().unwrap_or(0);
+        let (had, has) = (count(&self.counts.0), count(&self.counts.1));
+        let before = if has > had { had.max(self.n_known(class)) } else { had };
+        if has > before {
+            Some(if before == 0 { News::New } else { News::More { before } })
+        } else {
+            self.touched(class).contains(&true).then_some(News::Edited { before })
+        }
+    }
+
+    /// Copies that are, but for less than half of their lines, what stood in a copy before.
+    fn n_known(&self, class: &Class) -> usize {
+        let is_known = |(copy, at): (&dupi::Fragment, &Range<u32>)| {
+            let path = &self.report.files[copy.document as usize].shown;
+            let was: Vec<u32> = match self.lines(path) {
+                Some(lines) => at.clone().filter_map(|line| lines.was.get(line as usize).copied().flatten()).collect(),
+                None => at.clone().collect(),
+            };
+            let (Some(first), Some(last)) = (was.first(), was.last()) else { return false };
+            let copies = self.copied.get(path).map_or(&[][..], Vec::as_slice);
+            was.len() * 2 > at.len() && copies.iter().any(|lines| lines.contains(first) && lines.contains(last))
+        };
+        class.copies.iter().zip(&class.at).filter(|copy| is_known((copy.0, copy.1))).count()
+    }
+
+    /// Classes that the change has edited in some places and not in others, as sentences: perhaps the same is due there.
+    pub fn left_behind(&self) -> Vec<String> {
+        let name = |copy: &dupi::Fragment| self.before.files[copy.document as usize].shown.as_str();
+        let mut told = Vec::new();
+        for class in &self.before.classes {
+            let has = self.counts.1.get(&class.id).copied().unwrap_or(0);
+            if has >= class.copies.len() {
+                continue;
+            }
+            let (mut edited, mut same) = (Vec::new(), Vec::new());
+            for (copy, at) in class.copies.iter().zip(&class.at) {
+                let place = format!("{}:{}", name(copy), at.start + 1);
+                match self.lines(name(copy)).map(|lines| lines.fate(at)) {
+                    None | Some((true, _)) => same.push(place),
+                    Some((false, n_kept)) if n_kept * 2 > at.len() => edited.push(place),
+                    Some(_) => {}
+                }
+            }
+            if !edited.is_empty() && !same.is_empty() {
+                told.push(format!(
+                    "{} was edited, and was a copy of {}: is the same due there?",
+                    edited.join(", "),
+                    same.join(", ")
+                ));
+            }
+            if told.len() == MAX_TOLD {
+                break;
+            }
+        }
+        told
+    }
+}

@@ -1,0 +1,137 @@
+//! `dupi-lsp report`: the classes as one page for a browser, and where that page may be written.
+
+mod columns;
+mod history;
+pub mod html;
+mod texts;
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::check::summary::Summary;
+use crate::check::{Found, find, places, text, tidy};
+use crate::terminal::{ProgressLine, bytes, count, escape};
+use crate::workspace::{IndexArguments, WorkspaceArguments};
+
+const WRITTEN: u8 = 0;
+
+/// In the current folder, unless told otherwise.
+const OUTPUT: &str = "dupi-report.html";
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Exit code: 0 the page was written, 2 wrong usage, unreadable path, nothing scanned, or the page cannot be written.\n\nThe page is one file that needs no other and no network. An older report is overwritten, any other file is not.\n\nExamples:\n  dupi-lsp report                                 the current folder, as dupi-report.html\n  dupi-lsp report src lib -o copies.html          two folders\n  dupi-lsp report --history runs/*.json           with a trend, from what `--check --format json` wrote before\n  dupi-lsp report --text-limit 0                  places only, no source text in the page\n  dupi-lsp report -o - > page.html                to standard output"
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    workspace: WorkspaceArguments,
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = OUTPUT)]
+    output: PathBuf,
+    /// JSON reports of earlier runs, oldest first, for a trend
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    history: Vec<PathBuf>,
+    /// Show the source text of the worst classes, as many as fit into so many MB of the page
+    #[arg(long, value_name = "MB", default_value_t = html::TEXT_LIMIT)]
+    text_limit: u64,
+    #[command(flatten)]
+    index: IndexArguments,
+    /// Read all files, and keep nothing for the next time
+    #[arg(long, conflicts_with_all = ["index_dir", "memory"])]
+    no_index: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let start = Instant::now();
+    let output = Output::new(&arguments.output)?;
+    let history = arguments.history.iter().map(|path| history::read(path)).collect::<Result<Vec<_>>>()?;
+    let workspace = arguments.workspace.workspace()?;
+    let (Found { report, mut indexed }, _) = find(&arguments.index, arguments.no_index, &workspace, None)?;
+    if report.files.is_empty() {
+        bail!("nothing scanned: no source file under {}{}", workspace.root.display(), text::skipped(&report));
+    }
+    let line = ProgressLine::new();
+    line.show("writing the page");
+    let places = places(&report, indexed.as_mut(), &workspace)?;
+    let details = html::Details { history, text_limit: arguments.text_limit.saturating_mul(1_000_000) };
+    let mut page = Vec::new();
+    let written = html::write(&mut page, &report, &places, &details);
+    line.clear();
+    let n_texts = written?;
+    output.write(&page)?;
+    tidy(indexed.as_mut(), &workspace)?;
+    if let Output::File(path) = &output {
+        let summary = Summary::new(&report);
+        let texts = match report.classes.len() - n_texts {
+            0 => String::new(),
+            _ => format!(" (with the texts of the worst {n_texts}: --text-limit allows more)"),
+        };
+        writeln!(
+            anstream::stdout(),
+            "wrote {}: {} in {}{texts}, {:.1} % duplicated; {} in {:.2} s",
+            escape(&path.display().to_string()),
+            count(report.classes.len() as u64, "class", "classes"),
+            count(report.files.len() as u64, "file", "files"),
+            summary.percent(),
+            bytes(page.len() as u64),
+            start.elapsed().as_secs_f64(),
+        )?;
+    }
+    Ok(ExitCode::from(WRITTEN))
+}
+
+/// Where the page goes.
+enum Output {
+    Standard,
+    File(PathBuf),
+}
+
+impl Output {
+    /// Refuses what it would be a pity to lose, before any work is done.
+    fn new(path: &Path) -> Result<Output> {
+        if path == Path::new("-") {
+            return Ok(Output::Standard);
+        }
+        let shown = path.display();
+        match path.symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error).with_context(|| format!("cannot write {shown}")),
+            // A checkout may bring a link by that name, to any file of its reader.
+            Ok(meta) if meta.is_symlink() => bail!("{shown} is a link: name the file itself by `--output`"),
+            Ok(meta) if meta.is_dir() => bail!("{shown} is a folder: name a file in it by `--output`"),
+            Ok(meta) if meta.is_file() && meta.len() > 0 && !is_report(path) => {
+                bail!("{shown} is no report of dupi-lsp: remove it, or name another file by `--output`")
+            }
+            Ok(_) => {}
+        }
+        Ok(Output::File(path.to_owned()))
+    }
+
+    fn write(&self, page: &[u8]) -> Result<()> {
+        let path = match self {
+            Output::Standard => {
+                return match std::io::stdout().lock().write_all(page) {
+                    // Who closes the pipe has seen enough.
+                    Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+                    _ => Ok(()),
+                };
+            }
+            Output::File(path) => path,
+        };
+        let mut options = OpenOptions::new();
+        // What is not there is made, and nothing that came there meanwhile is followed.
+        let options = if path.exists() { options.truncate(true) } else { options.create_new(true) };
+        let file = options.write(true).open(path);
+        file.and_then(|mut file| file.write_all(page)).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+fn is_report(path: &Path) -> bool {
+    let mut head = vec![0; html::MARK.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == html::MARK.as_bytes()
+}

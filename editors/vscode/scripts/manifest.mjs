@@ -49,7 +49,9 @@ for (const setting of Object.values(settings)) {
 manifest.contributes.configuration = { title: 'Duplicated code', properties: { ...OWN, ...settings } };
 
 const languages = ask('languages', '--format', 'json');
-manifest.activationEvents = languages.flatMap(({ editorNames }) => editorNames.map((name) => `onLanguage:${name}`)).sort();
+manifest.activationEvents = languages
+  .flatMap(({ editorNames }) => editorNames.map((name) => `onLanguage:${name}`))
+  .sort();
 manifest.contributes.languages = languages
   .filter(({ name }) => UNNAMED.includes(name))
   .map(({ name, extensions }) => ({ id: name, extensions: extensions.map((extension) => `.${extension}`) }));

@@ -32,7 +32,8 @@ export class Copies implements vscode.Disposable {
   /** What is so now. */
   async ask(document: vscode.TextDocument): Promise<CopiesOfDocument | undefined> {
     const client = await this.server.connected();
-    const copies = client && (await requestCopies(client, client.code2ProtocolConverter.asTextDocumentIdentifier(document)));
+    const copies =
+      client && (await requestCopies(client, client.code2ProtocolConverter.asTextDocumentIdentifier(document)));
     return copies ?? undefined;
   }
 
@@ -52,7 +53,9 @@ export class Copies implements vscode.Disposable {
   private async askAll(): Promise<void> {
     const documents = new Set(vscode.window.visibleTextEditors.map((editor) => editor.document));
     const told = await Promise.all(
-      [...documents].map(async (document) => [document.uri.toString(), await this.ask(document).catch(() => undefined)] as const),
+      [...documents].map(
+        async (document) => [document.uri.toString(), await this.ask(document).catch(() => undefined)] as const,
+      ),
     );
     this.known.clear();
     for (const [uri, copies] of told) {

@@ -46,7 +46,9 @@ export function activate(context: vscode.ExtensionContext): void {
       }
       return atCursor(copies, async (editor, copy) => {
         const location = await pick(copy.others.map((other) => view.location(other)));
-        return location && compare.show(view.location({ uri: editor.document.uri.toString(), range: copy.range }), location);
+        return (
+          location && compare.show(view.location({ uri: editor.document.uri.toString(), range: copy.range }), location)
+        );
       });
     },
     'dupi.compareWithFirst': (node: Node) => {

@@ -7,7 +7,10 @@ export class Marks implements vscode.Disposable {
   private readonly gutter: vscode.TextEditorDecorationType;
   private readonly ruler: vscode.TextEditorDecorationType;
 
-  constructor(context: vscode.ExtensionContext, private readonly copies: Copies) {
+  constructor(
+    context: vscode.ExtensionContext,
+    private readonly copies: Copies,
+  ) {
     const icon = (theme: string) => ({ gutterIconPath: context.asAbsolutePath(`media/copy-${theme}.svg`) });
     this.gutter = vscode.window.createTextEditorDecorationType({
       light: icon('light'),

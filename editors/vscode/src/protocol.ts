@@ -48,10 +48,17 @@ export interface Status {
 
 export const STATUS = 'dupi/status';
 
-export function requestCopies(client: LanguageClient, textDocument: TextDocumentIdentifier): Promise<CopiesOfDocument | null> {
+export function requestCopies(
+  client: LanguageClient,
+  textDocument: TextDocumentIdentifier,
+): Promise<CopiesOfDocument | null> {
   return client.sendRequest('dupi/copies', { textDocument });
 }
 
-export function requestClasses(client: LanguageClient, params: ClassesParams, token: CancellationToken): Promise<Classes> {
+export function requestClasses(
+  client: LanguageClient,
+  params: ClassesParams,
+  token: CancellationToken,
+): Promise<Classes> {
   return client.sendRequest('dupi/classes', params, token);
 }

@@ -17,16 +17,26 @@ export async function openReport(server: Server): Promise<void> {
     const progress = { location: vscode.ProgressLocation.Notification, title: 'dupi: writing the report' };
     const html = await vscode.window.withProgress(progress, async () => {
       await rm(file, { force: true });
-      const run = promisify(execFile)(server.program, ['report', folder.uri.fsPath, '-o', file], { cwd: server.folder });
+      const run = promisify(execFile)(server.program, ['report', folder.uri.fsPath, '-o', file], {
+        cwd: server.folder,
+      });
       // An exit code may only mean that something is duplicated; whether there is a page tells whether it went well.
-      const said = await run.then(() => '', (error: { stderr?: string; message: string }) => error.stderr || error.message);
+      const said = await run.then(
+        () => '',
+        (error: { stderr?: string; message: string }) => error.stderr || error.message,
+      );
       return readFile(file, 'utf8').catch(() => Promise.reject(new Error(said.trim() || 'there is no page')));
     });
-    const panel = vscode.window.createWebviewPanel('dupi.report', `Duplicated code: ${folder.name}`, vscode.ViewColumn.Active, {
-      enableScripts: true,
-      enableFindWidget: true,
-      localResourceRoots: [],
-    });
+    const panel = vscode.window.createWebviewPanel(
+      'dupi.report',
+      `Duplicated code: ${folder.name}`,
+      vscode.ViewColumn.Active,
+      {
+        enableScripts: true,
+        enableFindWidget: true,
+        localResourceRoots: [],
+      },
+    );
     panel.webview.html = html;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

@@ -63,43 +63,50 @@ export class Server implements vscode.Disposable {
 
   private async launch(): Promise<void> {
     // Most of the time that it takes to wake up would go into this, so it comes after that.
-    const { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, State } = await import('vscode-languageclient/node');
+    const { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, State } = await import(
+      'vscode-languageclient/node'
+    );
     const { program } = this;
     const ends: number[] = [];
-    const client = new LanguageClient('dupi', 'dupi', { command: program, options: { cwd: this.folder } }, {
-      documentSelector: languages(this.context).flatMap((language) => [
-        { scheme: 'file', language },
-        { scheme: 'untitled', language },
-      ]),
-      outputChannel: this.log,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationFailedHandler: () => false,
-      errorHandler: {
-        // The log has it; what comes of it is told once, when the connection is closed.
-        error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => {
-          const now = Date.now();
-          ends.push(now);
-          // Who starts it tells that it never did.
-          const hasStarted = this.status !== undefined;
-          const isHopeless = !hasStarted || ends.filter((end) => end > now - PERIOD_MS).length > MAX_ENDS;
-          if (isHopeless && hasStarted) {
-            void this.offerHelp(`${program} has ended, and is not started again`);
-          }
-          return { action: isHopeless ? CloseAction.DoNotRestart : CloseAction.Restart, handled: true };
+    const client = new LanguageClient(
+      'dupi',
+      'dupi',
+      { command: program, options: { cwd: this.folder } },
+      {
+        documentSelector: languages(this.context).flatMap((language) => [
+          { scheme: 'file', language },
+          { scheme: 'untitled', language },
+        ]),
+        outputChannel: this.log,
+        revealOutputChannelOn: RevealOutputChannelOn.Never,
+        initializationFailedHandler: () => false,
+        errorHandler: {
+          // The log has it; what comes of it is told once, when the connection is closed.
+          error: () => ({ action: ErrorAction.Continue, handled: true }),
+          closed: () => {
+            const now = Date.now();
+            ends.push(now);
+            // Who starts it tells that it never did.
+            const hasStarted = this.status !== undefined;
+            const isHopeless = !hasStarted || ends.filter((end) => end > now - PERIOD_MS).length > MAX_ENDS;
+            if (isHopeless && hasStarted) {
+              void this.offerHelp(`${program} has ended, and is not started again`);
+            }
+            return { action: isHopeless ? CloseAction.DoNotRestart : CloseAction.Restart, handled: true };
+          },
+        },
+        middleware: {
+          async provideCodeLenses(document, token, next) {
+            const lenses = await next(document, token);
+            for (const { command } of lenses ?? []) {
+              // Not every font has that sign; the editor's own icons are always there.
+              command && (command.title = command.title.replace('⧉', '$(copy)'));
+            }
+            return lenses;
+          },
         },
       },
-      middleware: {
-        async provideCodeLenses(document, token, next) {
-          const lenses = await next(document, token);
-          for (const { command } of lenses ?? []) {
-            // Not every font has that sign; the editor's own icons are always there.
-            command && (command.title = command.title.replace('⧉', '$(copy)'));
-          }
-          return lenses;
-        },
-      },
-    });
+    );
     client.registerFeature({
       preInitialize: ownWay,
       initialize() {},
@@ -157,7 +164,9 @@ export class Server implements vscode.Disposable {
 /** The languages that the extension wakes up for are those that the server knows. */
 function languages(context: vscode.ExtensionContext): string[] {
   const { activationEvents } = context.extension.packageJSON as { activationEvents: string[] };
-  return activationEvents.flatMap((event) => (event.startsWith('onLanguage:') ? [event.slice('onLanguage:'.length)] : []));
+  return activationEvents.flatMap((event) =>
+    event.startsWith('onLanguage:') ? [event.slice('onLanguage:'.length)] : [],
+  );
 }
 
 /** Takes away what the server offers and this extension does in its own way. */

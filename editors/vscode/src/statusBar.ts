@@ -7,7 +7,10 @@ export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('dupi.status', vscode.StatusBarAlignment.Right, 90);
   private readonly disposables: vscode.Disposable[];
 
-  constructor(private readonly server: Server, private readonly copies: Copies) {
+  constructor(
+    private readonly server: Server,
+    private readonly copies: Copies,
+  ) {
     this.item.name = 'Duplicated code';
     this.item.command = 'dupi.showView';
     this.disposables = [

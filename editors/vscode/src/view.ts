@@ -42,7 +42,10 @@ export class View implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private timer: NodeJS.Timeout | undefined;
   private asking: vscode.CancellationTokenSource | undefined;
 
-  constructor(private readonly server: Server, private readonly memory: vscode.Memento) {
+  constructor(
+    private readonly server: Server,
+    private readonly memory: vscode.Memento,
+  ) {
     this.choice = { grouping: 'folder', zones: [], kinds: [], ...memory.get<Partial<Choice>>(VIEW) };
     this.tree = vscode.window.createTreeView(VIEW, { treeDataProvider: this, showCollapseAll: true });
     this.describe();
@@ -104,11 +107,16 @@ export class View implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   }
 
   async filter(): Promise<void> {
-    const item = (chosen: string[]) => (label: string) => ({ label, picked: chosen.length === 0 || chosen.includes(label) });
+    const item = (chosen: string[]) => (label: string) => ({
+      label,
+      picked: chosen.length === 0 || chosen.includes(label),
+    });
     const separator = (label: string) => ({ label, kind: vscode.QuickPickItemKind.Separator });
     const items = [
-      separator('zones'), ...ZONES.map(item(this.choice.zones)),
-      separator('kinds'), ...KINDS.map(item(this.choice.kinds)),
+      separator('zones'),
+      ...ZONES.map(item(this.choice.zones)),
+      separator('kinds'),
+      ...KINDS.map(item(this.choice.kinds)),
     ];
     const picked = await vscode.window.showQuickPick<vscode.QuickPickItem>(items, {
       canPickMany: true,
@@ -214,7 +222,10 @@ export class View implements vscode.TreeDataProvider<Node>, vscode.Disposable {
     const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
     switch (node.type) {
       case 'group': {
-        const item = new vscode.TreeItem(node.name === '.' ? (vscode.workspace.name ?? node.name) : node.name, Expanded);
+        const item = new vscode.TreeItem(
+          node.name === '.' ? (vscode.workspace.name ?? node.name) : node.name,
+          Expanded,
+        );
         item.id = node.name;
         item.iconPath = this.choice.grouping === 'file' ? vscode.ThemeIcon.File : vscode.ThemeIcon.Folder;
         item.description = `${node.classes.length}`;
@@ -233,7 +244,10 @@ export class View implements vscode.TreeDataProvider<Node>, vscode.Disposable {
       case 'copy': {
         const { uri, range } = this.location(node.at);
         const name = this.relative(node.at);
-        const item = new vscode.TreeItem(`${path.posix.basename(name)}:${range.start.line + 1}-${range.end.line}`, None);
+        const item = new vscode.TreeItem(
+          `${path.posix.basename(name)}:${range.start.line + 1}-${range.end.line}`,
+          None,
+        );
         const folder = path.posix.dirname(name);
         item.description = folder === '.' ? '' : folder;
         item.tooltip = uri.fsPath;

@@ -55,7 +55,10 @@ async function pictures(name) {
   if (!IMAGES) {
     return;
   }
-  for (const [theme, look] of [['light', 'vs'], ['dark', 'vs-dark']]) {
+  for (const [theme, look] of [
+    ['light', 'vs'],
+    ['dark', 'vs-dark'],
+  ]) {
     await vscode.command('Preferences: Toggle between Light/Dark Themes');
     await vscode.find(`.monaco-workbench.${look}`).waitFor();
     await vscode.screenshot(`${name}-${theme}`);
@@ -73,7 +76,10 @@ scene('an open file shows that it has copies: a lens, a squiggle, marks, and how
 scene('the list of problems has the copy, with links to the others', async () => {
   await vscode.command('Problems: Focus on Problems View');
   const rows = await vscode.texts('.markers-panel .monaco-list-row', 'links', (texts) => texts.length >= 4);
-  assert.match(rows[1], /^21 lines duplicated in 2 other places: billing\/invoice\.go:18, billing\/refund\.go:15 dupi renamed/);
+  assert.match(
+    rows[1],
+    /^21 lines duplicated in 2 other places: billing\/invoice\.go:18, billing\/refund\.go:15 dupi renamed/,
+  );
   assert.match(rows[2], /invoice\.go.*billing\/invoice\.go:18/);
   await vscode.find('.markers-panel .monaco-list-row', 'refund.go').last().dblclick();
   await vscode.find('.tab.active', 'refund.go').waitFor();
@@ -85,8 +91,15 @@ scene('the list of problems has the copy, with links to the others', async () =>
 scene('a click on a lens shows all copies', async () => {
   await vscode.open('auth/session.go');
   await vscode.find(LENS).first().click();
-  const rows = await vscode.texts('.reference-zone-widget .monaco-list-row', 'the copies', (texts) => texts.length >= 4);
-  assert.deepEqual(rows.filter((row) => row.includes('.go')).map((row) => row.split('.go')[0]), ['session', 'invoice', 'refund']);
+  const rows = await vscode.texts(
+    '.reference-zone-widget .monaco-list-row',
+    'the copies',
+    (texts) => texts.length >= 4,
+  );
+  assert.deepEqual(
+    rows.filter((row) => row.includes('.go')).map((row) => row.split('.go')[0]),
+    ['session', 'invoice', 'refund'],
+  );
   await pictures('peek');
   await vscode.page.keyboard.press('Escape');
   await vscode.gone('.reference-zone-widget');
@@ -101,7 +114,13 @@ scene('an action compares a copy with another, side by side', async () => {
   await vscode.texts(side('modified'), 'the right', (lines) => lines[0]?.includes('fetchInvoice('));
   // Each side is coloured as what it is, and the differences are marked.
   await vscode.find('.monaco-diff-editor .modified .char-insert').first().waitFor();
-  await until('colours', async () => (await vscode.find(`${side('modified')} span[class^=mtk]`).evaluateAll((spans) => new Set(spans.map((span) => span.className)).size)) > 3);
+  await until(
+    'colours',
+    async () =>
+      (await vscode
+        .find(`${side('modified')} span[class^=mtk]`)
+        .evaluateAll((spans) => new Set(spans.map((span) => span.className)).size)) > 3,
+  );
   await pictures('compare');
   await vscode.find(side('modified')).first().click();
   await vscode.page.keyboard.type('x');
@@ -124,7 +143,14 @@ scene('commands go from copy to copy, and work anywhere within one', async () =>
 scene('the view has all classes, worst first, and opens what is clicked', async () => {
   await vscode.open('auth/session.go');
   await vscode.find(STATUS).first().click();
-  const worst = ['shop 1', '21 lines in 3 places · renamed', 'billing 1', '20 lines in 2 places · renamed test', 'web 1', '14 lines in 2 places · exact'];
+  const worst = [
+    'shop 1',
+    '21 lines in 3 places · renamed',
+    'billing 1',
+    '20 lines in 2 places · renamed test',
+    'web 1',
+    '14 lines in 2 places · exact',
+  ];
   await vscode.texts(ROWS, 'the classes', (texts) => tight(texts).join() === tight(worst).join());
   await vscode.find(ROWS, '21 lines').click();
   await vscode.texts(ROWS, 'its copies', (texts) => tight(texts)[4] === 'refund.go:15-35billing');
@@ -140,7 +166,11 @@ scene('the view has all classes, worst first, and opens what is clicked', async 
 scene('the view is filtered by zone and kind, and grouped by file or not at all', async () => {
   await vscode.command('dupi: Group Duplicates');
   await vscode.find('.quick-input-widget .monaco-list-row', 'In one list').click();
-  await vscode.texts(ROWS, 'one list', (texts) => texts.filter((text) => /^\d+ lines/.test(text)).length === 3 && texts[0].startsWith('21 lines'));
+  await vscode.texts(
+    ROWS,
+    'one list',
+    (texts) => texts.filter((text) => /^\d+ lines/.test(text)).length === 3 && texts[0].startsWith('21 lines'),
+  );
   await vscode.command('dupi: Filter Duplicates');
   for (const name of ['test', 'renamed']) {
     await vscode.find('.quick-input-widget .monaco-list-row', name).click();
@@ -149,7 +179,11 @@ scene('the view is filtered by zone and kind, and grouped by file or not at all'
   await vscode.texts(ROWS, 'what is left', (texts) => texts.join() === '14 lines in 2 places · exact');
   await vscode.command('dupi: Group Duplicates');
   await vscode.find('.quick-input-widget .monaco-list-row', 'By file').click();
-  await vscode.texts(ROWS, 'files', (texts) => tight(texts)[0] === 'web/cart.ts1' && tight(texts).includes('web/wishlist.ts1'));
+  await vscode.texts(
+    ROWS,
+    'files',
+    (texts) => tight(texts)[0] === 'web/cart.ts1' && tight(texts).includes('web/wishlist.ts1'),
+  );
   await vscode.closeAll();
 });
 
@@ -198,9 +232,14 @@ scene('a class that is ignored stands in dupi.toml, and is shown nowhere any mor
   await vscode.find(SQUIGGLE).first().waitFor();
   await vscode.goTo(15);
   await vscode.command('dupi: Ignore All Copies of This Class');
-  await until('dupi.toml', () => existsSync(file('dupi.toml')) && readFileSync(file('dupi.toml'), 'utf8').includes('class = "'));
+  await until(
+    'dupi.toml',
+    () => existsSync(file('dupi.toml')) && readFileSync(file('dupi.toml'), 'utf8').includes('class = "'),
+  );
   await vscode.gone(SQUIGGLE);
-  await vscode.find('.tree-explorer-viewlet-tree-view .message', 'No duplicated code of these zones and kinds').waitFor();
+  await vscode
+    .find('.tree-explorer-viewlet-tree-view .message', 'No duplicated code of these zones and kinds')
+    .waitFor();
   rmSync(file('dupi.toml'));
   await vscode.find(SQUIGGLE).first().waitFor();
 });
@@ -217,7 +256,10 @@ scene('a workspace cannot say which server is run', async () => {
   const marker = path.join(vscode.run, 'was-run');
   mkdirSync(file('.vscode'));
   writeFileSync(file('server'), `#!/bin/sh\ntouch ${marker}\n`, { mode: 0o755 });
-  writeFileSync(file('.vscode/settings.json'), JSON.stringify({ 'dupi.server.path': file('server'), 'dupi.minLines': 15 }));
+  writeFileSync(
+    file('.vscode/settings.json'),
+    JSON.stringify({ 'dupi.server.path': file('server'), 'dupi.minLines': 15 }),
+  );
   // The other setting of the same file counts.
   await vscode.gone(SQUIGGLE);
   assert.ok(!existsSync(marker));

@@ -61,10 +61,20 @@ export class Workbench {
       EXTENSIONS_GALLERY: '{"serviceUrl": ""}',
     };
     const folders = ['--user-data-dir', data, '--extensions-dir', path.join(it.run, 'extensions')];
-    execFileSync(node, [entry, ...folders, '--install-extension', vsix], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+    execFileSync(node, [entry, ...folders, '--install-extension', vsix], {
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     const port = await freePort();
     const log = openSync(path.join(out, 'server.log'), 'w');
-    const server = ['--bind-addr', `127.0.0.1:${port}`, '--auth', 'none', '--disable-telemetry', '--disable-update-check'];
+    const server = [
+      '--bind-addr',
+      `127.0.0.1:${port}`,
+      '--auth',
+      'none',
+      '--disable-telemetry',
+      '--disable-update-check',
+    ];
     it.server = spawn(node, [entry, ...folders, ...server], { env, detached: true, stdio: ['ignore', log, log] });
     // It has children of its own, which outlive it and us unless they are told.
     process.on('exit', () => it.end());
@@ -77,8 +87,15 @@ export class Workbench {
     const { chromium } = createRequire(path.join(modules, 'x.js'))('playwright-core');
     it.browser = await chromium.launch({
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-      args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync',
-        '--disable-component-update', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-sync',
+        '--disable-component-update',
+        '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+      ],
     });
     const context = await it.browser.newContext({ viewport: { width: 1320, height: 780 } });
     context.setDefaultTimeout(PATIENCE_MS);

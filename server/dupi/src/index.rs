@@ -23,6 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::answer::Answer;
 use crate::blots::Blotting;
 use crate::class::Zone;
+use crate::containment::{Contained, Sharing};
 use crate::document::{Document, Scratch};
 use crate::files::{self, Source};
 use crate::freshness::{self, Known, Plan, Reading};
@@ -66,6 +67,8 @@ const MAX_ANSWER: u64 = 1 << 31;
 
 /// The places that were last asked for.
 pub const PLACES: &str = "places";
+/// The chunks that files share, when they were last asked for.
+pub const CHUNKS: &str = "chunks";
 
 /// What is indexed: where, and how it is read. Other settings make another index.
 #[derive(Clone, Debug)]
@@ -179,6 +182,8 @@ pub struct Index {
     opened: Option<Arc<Snapshot>>,
     /// Which of them are on disk as they are here.
     kept_answers: HashSet<u64>,
+    /// The chunks that files shared when they were last asked for.
+    sharing: Option<Sharing>,
     cache: Arc<Cache>,
     snapshot: Arc<Snapshot>,
     stop: Arc<AtomicBool>,
@@ -223,6 +228,7 @@ impl Index {
             answers: HashMap::new(),
             opened: None,
             kept_answers: HashSet::new(),
+            sharing: None,
             snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[], Arc::clone(&cache))),
             cache,
             stop: Arc::default(),
@@ -730,6 +736,30 @@ impl Index {
             }
         }
         found
+    }
+
+    /// What others hold of each file, in the order of their paths: as of now, and only for files that changed since it was
+    /// last asked for is anything read.
+    pub fn containment(&mut self, settings: &Settings) -> Result<Vec<Contained>, Error> {
+        if !self.snapshot.is_whole() {
+            self.refresh(&|_| {})?;
+        }
+        let (files, members) = self.snapshot.documents(&self.workspace.root);
+        let on_disk = || self.store.read(CHUNKS, MAX_ANSWER).ok().and_then(|bytes| Sharing::read(&bytes));
+        let before = self.sharing.take().or_else(on_disk);
+        let found = self.snapshot.while_whole(|| Sharing::of(&members, &self.snapshot, before.as_ref(), settings));
+        let sharing = found.ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
+        let may_keep = self.buffers.is_empty() && self.is_writer() && self.committed;
+        if may_keep && before.as_ref() != Some(&sharing) {
+            let bytes = sharing.write();
+            if let Err(error) = self.store.write(CHUNKS, &mut |out: &mut dyn Write| out.write_all(&bytes)) {
+                self.trouble("what files share is not kept", &error);
+            }
+        }
+        let shown: Vec<String> = files.into_iter().map(|file| file.shown).collect();
+        let table = sharing.table(&shown);
+        self.sharing = Some(sharing);
+        Ok(table)
     }
 
     /// The names of the answers on disk.

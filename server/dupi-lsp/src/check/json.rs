@@ -1,12 +1,13 @@
 //! The JSON report, version 1. Its schema is `server/dupi-lsp/schema/report.v1.json`; a test holds the two together.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use dupi::Report;
 use dupi::locate::Place;
 use serde::Serialize;
 
 use super::summary::Summary;
+use crate::terminal::write_json;
 
 /// Changes when a field changes its meaning or goes.
 const VERSION: u32 = 1;
@@ -120,9 +121,5 @@ pub fn write(out: &mut impl Write, report: &Report, places: &[Vec<Place>]) -> io
             percent: (summary.percent(report) * 100.0).round() / 100.0,
         },
     };
-    // Each of a million small writes would be looked through for colours.
-    let mut out = BufWriter::with_capacity(1 << 16, out);
-    serde_json::to_writer_pretty(&mut out, &json)?;
-    writeln!(out)?;
-    out.flush()
+    write_json(out, &json)
 }

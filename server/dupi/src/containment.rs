@@ -417,3 +417,152 @@ fn sets(members: &[Member], snapshot: &Snapshot, settings: &Settings) -> Option<
 fn fingerprint(settings: &Settings) -> u64 {
     settings.taboo.fingerprint()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::clones::kept;
+    use crate::index::{Index, MEMORY, Workspace};
+    use crate::search::tests::{program, programs};
+    use crate::store::{Memory, Store};
+
+    fn settings() -> Settings {
+        Settings { min_tokens: 20, test_min_tokens: 20, min_lines: 2, ..Settings::default() }
+    }
+
+    fn index(root: &Path, store: &Arc<dyn Store>) -> Index {
+        let workspace = Workspace { root: root.to_owned(), paths: vec![root.to_owned()], settings: settings() };
+        let mut index = Index::open(Arc::clone(store), workspace, MEMORY);
+        index.refresh(&|_| {}).expect("a folder");
+        index
+    }
+
+    /// Every pair of files, compared chunk by chunk.
+    fn brute_force(index: &Index) -> Vec<Contained> {
+        let (snapshot, settings) = (index.snapshot(), settings());
+        let blotting = crate::blots::Blotting::of(&settings);
+        let mut files: Vec<(String, BTreeSet<u64>)> = Vec::new();
+        for number in snapshot.numbers() {
+            let document = snapshot.document(number).expect("a document");
+            let mut chunks = BTreeSet::new();
+            kept(&document, &blotting, &mut Vec::new(), |_, blot| chunks.extend([blot]));
+            files.push((document.shown.clone(), chunks));
+        }
+        files.sort();
+        let n_files = |chunk: &u64| files.iter().filter(|(_, chunks)| chunks.contains(chunk)).count();
+        let contained = |(shown, chunks): &(String, BTreeSet<u64>)| {
+            let common: BTreeSet<u64> = chunks.iter().copied().filter(|chunk| n_files(chunk) > MAX_FILES).collect();
+            let others = files.iter().filter(|(other, _)| other != shown).map(|(other, of_other)| {
+                let shared = chunks.intersection(of_other).filter(|chunk| !common.contains(chunk)).count() as u32;
+                Other { shown: other.clone(), shared, chunks: of_other.len() as u32 }
+            });
+            let mut others: Vec<Other> = others.filter(|other| other.shared > 0).collect();
+            others.sort_by_key(|other| (Reverse(other.shared), other.shown.clone()));
+            others.truncate(TOP);
+            Contained { shown: shown.clone(), chunks: chunks.len() as u32, common: common.len() as u32, others }
+        };
+        files.iter().map(contained).collect()
+    }
+
+    /// The table and what each file is told by itself.
+    fn check(index: &mut Index) {
+        let expected = brute_force(index);
+        assert_eq!(index.containment(&settings()).expect("an index"), expected);
+        for file in expected.iter().step_by(7) {
+            for top in [1, TOP] {
+                let mut file = file.clone();
+                file.others.truncate(top);
+                assert_eq!(index.snapshot().contained(&file.shown, &settings(), top).as_ref(), Some(&file));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(crate::cases(6))]
+
+        #[test]
+        fn counts_are_those_of_brute_force_through_edits_merges_and_reopening(
+            programs in programs(), edits in prop::collection::vec((any::<u8>(), any::<u8>(), 0u8..8), 1..20),
+        ) {
+            let folder = tempfile::tempdir().expect("a folder");
+            let root = folder.path().canonicalize().expect("a folder");
+            let write = |i: usize, program: &str| fs::write(root.join(format!("{i}.go")), program).expect("a file");
+            for i in 0..20 {
+                write(i, &program(&programs[i % programs.len()][..programs[i % programs.len()].len() * (i % 7) / 7]));
+            }
+            let store: Arc<dyn Store> = Arc::new(Memory::default());
+            let mut index = index(&root, &store);
+            check(&mut index);
+            for (file, with, what) in edits {
+                let i = file as usize % 20;
+                match what {
+                    0 => drop(fs::remove_file(root.join(format!("{i}.go")))),
+                    1 => index.merge(),
+                    2 => index = self::index(&root, &store),
+                    _ => write(i, &program(&programs[with as usize % programs.len()])),
+                }
+                index.refresh(&|_| {}).expect("a folder");
+                let before = index.sharing.clone();
+                let (_, members) = index.snapshot().documents(&root);
+                if let Some(before) = before {
+                    prop_assert!(before.update(&members, &index.snapshot(), &settings()).is_some(), "not anew");
+                }
+                check(&mut index);
+            }
+        }
+    }
+
+    #[test]
+    fn a_chunk_of_too_many_files_counts_for_no_two_of_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        let statements: Vec<(u8, u8, u8)> = (0..18u8).map(|i| (i.wrapping_mul(7), i % 3, i % 2)).collect();
+        let more: Vec<(u8, u8, u8)> = (0..27u8).map(|i| (i.wrapping_mul(11) / 3, i % 4, i % 3)).collect();
+        for i in 0..MAX_FILES {
+            fs::write(root.join(format!("{i}.go")), program(&statements)).expect("a file");
+        }
+        let store: Arc<dyn Store> = Arc::new(Memory::default());
+        let mut index = index(&root, &store);
+        let told = |index: &mut Index| index.containment(&settings()).expect("an index").remove(0);
+        assert_eq!((told(&mut index).common, told(&mut index).others.len()), (0, TOP));
+        for name in ["a.go", "b.go"] {
+            fs::write(root.join(name), program(&[&statements[..], &more].concat())).expect("a file");
+        }
+        index.refresh(&|_| {}).expect("a folder");
+        let table = index.containment(&settings()).expect("an index");
+        let of = |shown: &str| table.iter().find(|file| file.shown == shown).expect("a file");
+        assert_eq!((of("1.go").common, of("1.go").others.len()), (of("1.go").chunks, 0), "all of it is common");
+        let a = of("a.go");
+        assert!(a.common > 0 && a.others.len() == 1 && a.others[0].shown == "b.go");
+        assert_eq!(a.others[0].shared, a.chunks - a.common);
+        for shown in ["a.go", "1.go"] {
+            assert_eq!(index.snapshot().contained(shown, &settings(), TOP).as_ref(), Some(of(shown)));
+        }
+    }
+
+    #[test]
+    fn what_is_kept_comes_back_and_wrong_bytes_do_not() {
+        let sharing = Sharing {
+            settings: 7,
+            documents: vec![(1, 3), (2, 4), (3, 1)],
+            blots: vec![5, u64::MAX],
+            ends: vec![2, 5],
+            holders: vec![0, 2, 0, 1, 2],
+        };
+        let written = sharing.write();
+        assert_eq!(Sharing::read(&written), Some(sharing));
+        for i in 0..written.len() {
+            assert_eq!(Sharing::read(&written[..i]), None);
+            let mut flipped = written.clone();
+            flipped[i] ^= 0x40;
+            assert_eq!(Sharing::read(&flipped), None);
+        }
+    }
+}

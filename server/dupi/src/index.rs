@@ -183,7 +183,7 @@ pub struct Index {
     /// Which of them are on disk as they are here.
     kept_answers: HashSet<u64>,
     /// The chunks that files shared when they were last asked for.
-    sharing: Option<Sharing>,
+    pub(crate) sharing: Option<Sharing>,
     cache: Arc<Cache>,
     snapshot: Arc<Snapshot>,
     stop: Arc<AtomicBool>,

@@ -194,7 +194,7 @@ impl Snapshot {
         }
         let numbers = self.of_family(query.document.language.family);
         let in_document = |&number: &u32| {
-            let places = found_in(&*self.codes(number)?, codes, codes.len());
+            let places = found_in(&self.codes(number)?, codes, codes.len());
             let chain = |other| Chain { runs: vec![Run { own: query.tokens.start, other, len: codes.len() as u32 }] };
             Some((number, places.into_iter().map(chain).collect()))
         };
@@ -304,4 +304,83 @@ fn is_renaming(own: &Document, tokens: &Range<u32>, other: &Document, others: &R
         tells.then(|| fingerprint(codes, symbols, uses.distances()).alpha)
     };
     alpha(own, tokens).is_some_and(|own| alpha(other, others) == Some(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::document::tests::document;
+    use crate::index::{Index, MEMORY, Workspace};
+    use crate::store::Memory;
+
+    const CODE: &str = "\ttotal := 0\n\tfor i, v := range values {\n\t\tif v > limit {\n\t\t\treturn 0, fmt.Errorf(\"value %d at %d\", v, i)\n\t\t}\n\t\ttotal += v * i\n\t}\n\tif total == 0 {\n\t\treturn 0, nil\n\t}\n\tprintln(total, len(values), limit)\n\treturn total, nil\n";
+
+    const MORE: &str = "\tfor limit > 0 {\n\t\tlimit -= step(limit, 2)\n\t\tif limit%3 == 0 {\n\t\t\tlog(limit)\n\t\t\tcontinue\n\t\t}\n\t\ttotal = total<<1 | limit&7\n\t}\n\tswitch {\n\tcase total > 9:\n\t\treturn grow(total)\n\tdefault:\n\t\tpanic(\"none\")\n\t}\n";
+
+    fn found(files: &[(&str, String)], query: &Document, lines: Option<Range<u32>>, top: usize) -> Vec<String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        for (name, text) in files {
+            fs::write(root.join(name), text).expect("a file");
+        }
+        let settings = Settings::default();
+        let workspace = Workspace { root: root.clone(), paths: vec![root], settings: settings.clone() };
+        let mut index = Index::open(Arc::new(Memory::default()), workspace, MEMORY);
+        index.refresh(&|_| {}).expect("a folder");
+        let all = 0..query.codes.len() as u32;
+        let query = Query { tokens: lines.map_or(all, |lines| query.tokens_on(lines)), document: query };
+        let found = index.snapshot().like(&query, &settings, top).expect("an index");
+        let name = |likeness: &Likeness| {
+            let Likeness { document, tokens, of, kind, similarity, .. } = likeness;
+            let (lines, of) = (document.lines(tokens.start, tokens.end), query.document.lines(of.start, of.end));
+            format!("{}:{lines:?} {of:?} {} {:.0}", document.shown, kind.name(), similarity * 100.0)
+        };
+        found.iter().map(name).collect()
+    }
+
+    fn function(name: &str) -> String {
+        format!("func {name}(values []int, limit int) (int, error) {{\n{CODE}{MORE}}}\n")
+    }
+
+    #[test]
+    fn exact_comes_before_renamed_and_near_and_the_file_itself_is_left_out() {
+        let renamed = function("Sum").replace("total", "sum").replace("values", "list");
+        let near =
+            format!("func Sum(values []int, limit int) (int, error) {{\n{CODE}\tcheck(limit, values)\n{MORE}}}\n");
+        let files = [
+            ("a.go", format!("package a\n\n{}", function("Sum"))),
+            ("b.go", format!("package b\n\nvar x = 1\n\n{}", function("Sum"))),
+            ("c.go", format!("package c\n\nvar x = 1\n\n{renamed}")),
+            ("d.go", format!("package d\n\nvar x = 1\n\n{near}")),
+            ("e.go", "package e\n\nfunc other() { println(1, 2, 3) }\n".to_owned()),
+        ];
+        let query = document("a.go", &files[0].1, &Settings::default()).expect("a text");
+        let all = found(&files, &query, None, 9);
+        assert_eq!(all[0], "b.go:4..32 2..30 exact 100");
+        assert!(all[1].starts_with("d.go:") && all[1].contains(" near 9"), "{all:?}");
+        assert!(all[2].starts_with("c.go:") && all[2].contains(" renamed "), "{all:?}");
+        assert_eq!(all.len(), 3);
+        assert_eq!(found(&files, &query, None, 1), all[..1]);
+        let snippet = document("snippet.go", CODE, &Settings::default()).expect("a text");
+        assert_eq!(found(&files, &snippet, None, 2), ["a.go:3..15 0..12 exact 100", "b.go:5..17 0..12 exact 100"]);
+    }
+
+    #[test]
+    fn a_few_lines_are_found_wherever_they_stand_also_in_their_own_file() {
+        let files = [("a.go", format!("package a\n\n{}\n{}", function("One"), function("Two")))];
+        let query = document("a.go", &files[0].1, &Settings::default()).expect("a text");
+        assert_eq!(found(&files, &query, Some(4..8), 9), ["a.go:33..37 4..8 exact 100"]);
+        assert_eq!(found(&files, &query, Some(2..30), 9), ["a.go:31..59 2..30 renamed 99"]);
+    }
+
+    #[test]
+    fn what_repeats_itself_without_end_is_bounded_work() {
+        let text =
+            format!("package a\n\nfunc f() {{\n{}}}\n", "\tx = g(1, 2)\n\tif x > 3 {\n\t\th(x)\n\t}\n".repeat(20_000));
+        let files = [("a.go", text.clone()), ("b.go", text)];
+        let query = document("a.go", &files[0].1, &Settings::default()).expect("a text");
+        assert_eq!(found(&files, &query, None, 3).len(), 1);
+    }
 }

@@ -122,3 +122,61 @@ impl Spread {
         Spread { mean, sigma: variance.sqrt() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::blots::Blotter;
+    use crate::index::{Index, MEMORY, Workspace};
+    use crate::search::tests::{program, programs};
+    use crate::store::Memory;
+
+    proptest! {
+        #![proptest_config(crate::cases(12))]
+
+        /// Against the naive way: all kept windows of all documents, one by one.
+        #[test]
+        fn frequencies_are_what_is_counted_by_hand_whatever_the_blotter(
+            programs in programs(), blotter in 0usize..3, windows in prop::option::of((3usize..20, 1usize..9)),
+        ) {
+            let folder = tempfile::tempdir().expect("a folder");
+            let root = folder.path().canonicalize().expect("a folder");
+            for (i, statements) in programs.iter().enumerate() {
+                fs::write(root.join(format!("{i}.go")), program(statements)).expect("a file");
+            }
+            let settings = Settings { min_tokens: 20, blotter: Blotter::ALL[blotter], windows, ..Settings::default() };
+            let workspace = Workspace { root: root.clone(), paths: vec![root], settings: settings.clone() };
+            let mut index = Index::open(Arc::new(Memory::default()), workspace, MEMORY);
+            index.refresh(&|_| {}).expect("a folder");
+            let (snapshot, blotting) = (index.snapshot(), Blotting::of(&settings));
+            let mut by_hand: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
+            for number in snapshot.numbers() {
+                let document = snapshot.document(number).expect("a document");
+                let mut ends: BTreeMap<u64, u32> = BTreeMap::new();
+                for Chunk { blot, position } in counted(&document, &settings, &mut Vec::new()) {
+                    let (places, documents) = by_hand.entry(blot).or_default();
+                    *documents += u32::from(!ends.contains_key(&blot));
+                    let end = ends.entry(blot).or_default();
+                    if position >= *end {
+                        *places += 1;
+                        *end = position + blotting.k as u32;
+                    }
+                }
+            }
+            let by_hand: Vec<Frequency> = by_hand
+                .into_iter()
+                .map(|(blot, (places, documents))| Frequency { blot, places, documents })
+                .collect();
+            prop_assert_eq!(snapshot.frequencies(&settings), Some(by_hand.clone()));
+            let blots: Vec<u64> = by_hand.iter().map(|frequency| frequency.blot).rev().chain([12345]).collect();
+            let mut asked: Vec<Frequency> = by_hand.iter().copied().rev().collect();
+            asked.push(Frequency { blot: 12345, places: 0, documents: 0 });
+            prop_assert_eq!(snapshot.frequencies_of(&blots, &settings), Some(asked));
+        }
+    }
+}

@@ -702,8 +702,7 @@ impl Index {
             self.kept_answers.remove(&key);
         }
         let classes = snapshot::shown(&answer, settings);
-        let may_keep = self.buffers.is_empty() && self.is_writer() && self.committed;
-        if may_keep && !self.kept_answers.contains(&key) {
+        if self.may_keep() && !self.kept_answers.contains(&key) {
             let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&answer.write()));
             match written.and_then(|()| self.drop_answers(&name)) {
                 Ok(()) => drop(self.kept_answers.insert(key)),
@@ -728,14 +727,25 @@ impl Index {
         let identities = if identities.len() == report.files.len() { identities } else { &[] };
         let mut places = before.clone().unwrap_or_default();
         let found = places.locate(&report.files, identities, &report.classes);
-        let may_keep = self.buffers.is_empty() && self.is_writer() && self.committed;
-        if may_keep && before.as_ref() != Some(&places) {
-            let bytes = places.write();
-            if let Err(error) = self.store.write(PLACES, &mut |out: &mut dyn Write| out.write_all(&bytes)) {
-                self.trouble("where copies are is not kept", &error);
-            }
+        if before.as_ref() != Some(&places) {
+            self.keep_beside(PLACES, || places.write(), "where copies are is not kept");
         }
         found
+    }
+
+    /// May what was found be kept on disk? It is of the state that is there, and this process writes it.
+    fn may_keep(&self) -> bool {
+        self.buffers.is_empty() && self.is_writer() && self.committed
+    }
+
+    /// Keeps what was found beside the segments, if it may be. `trouble`: what to say if it cannot.
+    fn keep_beside(&mut self, name: &str, bytes: impl FnOnce() -> Vec<u8>, trouble: &'static str) {
+        if self.may_keep() {
+            let bytes = bytes();
+            if let Err(error) = self.store.write(name, &mut |out: &mut dyn Write| out.write_all(&bytes)) {
+                self.trouble(trouble, &error);
+            }
+        }
     }
 
     /// What others hold of each file, in the order of their paths: as of now, and only for files that changed since it was
@@ -749,12 +759,8 @@ impl Index {
         let before = self.sharing.take().or_else(on_disk);
         let found = self.snapshot.while_whole(|| Sharing::of(&members, &self.snapshot, before.as_ref(), settings));
         let sharing = found.ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
-        let may_keep = self.buffers.is_empty() && self.is_writer() && self.committed;
-        if may_keep && before.as_ref() != Some(&sharing) {
-            let bytes = sharing.write();
-            if let Err(error) = self.store.write(CHUNKS, &mut |out: &mut dyn Write| out.write_all(&bytes)) {
-                self.trouble("what files share is not kept", &error);
-            }
+        if before.as_ref() != Some(&sharing) {
+            self.keep_beside(CHUNKS, || sharing.write(), "what files share is not kept");
         }
         let shown: Vec<String> = files.into_iter().map(|file| file.shown).collect();
         let table = sharing.table(&shown);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use dupi::index::{Index, MIN_MEMORY, PLACES, Workspace};
+use dupi::index::{CHUNKS, Index, MIN_MEMORY, PLACES, Workspace};
 use dupi::manifest::{Manifest, NAME, ReadManifest};
 use dupi::quarantine::{NOTES, STRIKES};
 use dupi::segment::Segment;
@@ -132,7 +132,7 @@ pub fn orphans(folder: &Path) -> Vec<String> {
     };
     let known = |name: &String| {
         listed.contains(name)
-            || [NAME, NOTES, STRIKES, PLACES, "lock", "used"].contains(&&**name)
+            || [NAME, NOTES, STRIKES, PLACES, CHUNKS, "lock", "used"].contains(&&**name)
             || name.ends_with(".ans")
     };
     store.names().expect("readable").into_iter().filter(|name| !known(name)).collect()

@@ -316,6 +316,22 @@ fn a_copy_has_a_lens_a_hover_and_actions() {
 }
 
 #[test]
+fn a_hover_on_the_first_line_tells_by_a_setting_how_much_stands_elsewhere() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let a = root.join("a.go");
+    let hover = json!({"textDocument": {"uri": uri(&a)}, "position": {"line": 0, "character": 3}});
+    for (settings, told) in [(json!({}), false), (json!({"hover": {"containment": true}}), true)] {
+        let mut editor = Editor::start(Client { options: settings, ..Client::simple(&root) });
+        editor.settle();
+        editor.open(&a, &file("first"));
+        editor.published(&a, 1);
+        let shown = editor.call("textDocument/hover", hover.clone())["contents"]["value"].to_string();
+        assert_eq!(shown.contains("100 % of this file stands in ") && shown.contains("b.go"), told, "{shown}");
+    }
+}
+
+#[test]
 fn a_report_is_what_a_check_says() {
     let workspace = two_copies();
     let root = root(&workspace);

@@ -38,7 +38,7 @@ use dupi::{Class, Progress, Report};
 
 use crate::git::Git;
 use crate::options::{GATE, Options};
-use crate::terminal::{count, note, with_progress};
+use crate::terminal::{Top, count, note, top, with_progress};
 use crate::workspace::{IndexArguments, Place, WorkspaceArguments, tell_troubles};
 use baseline::{Baseline, Counts, counts};
 use change::{Change, Wanted};
@@ -121,23 +121,6 @@ The same keys can stand in dupi.toml at the root of what is checked, for example
   max-percent = { code = 3, test = 10 }
 
 In the source: `dupi:ignore` in a comment before a unit, `dupi:ignore-start` … `dupi:ignore-end`, `dupi:ignore-file`.";
-
-/// A number of classes; `all` is more than there can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Top(usize);
-
-impl std::fmt::Display for Top {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
-
-fn top(text: &str) -> Result<Top, String> {
-    match text {
-        "all" => Ok(Top(usize::MAX)),
-        _ => text.parse().map(Top).map_err(|_| "neither a number nor `all`".to_owned()),
-    }
-}
 
 pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let start = Instant::now();

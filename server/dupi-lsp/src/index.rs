@@ -12,7 +12,7 @@ use dupi::place;
 use dupi::search::with_threads;
 
 use crate::terminal::{ProgressLine, bytes, count, escape, grouped, percent, with_progress};
-use crate::workspace::{IndexArguments, Place, WorkspaceArguments, tell_troubles};
+use crate::workspace::{IndexArguments, Place, WindowArguments, WorkspaceArguments, tell_troubles};
 
 /// All as it should be; the index is damaged.
 const GOOD: u8 = 0;
@@ -20,11 +20,13 @@ const PROBLEMS: u8 = 1;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Exit code: 0 done, 1 --verify found problems, 2 wrong usage, nothing indexed, or no index there.\n\nExamples:\n  dupi-lsp index                           build or refresh the index of the current folder\n  dupi-lsp index --stats                   what it holds, how large it is, where it is\n  dupi-lsp index --verify                  read all of it and compare its parts\n  dupi-lsp index --clear                   remove it\n  dupi-lsp index --index-dir ~/ci/dupi     where a CI cache wants it; --check takes the same flag\n  dupi-lsp index --memory 256              on a small machine\n\nEach set of options that decides what is read has an index of its own: give the options of --check here, too."
+    after_help = "Exit code: 0 done, 1 --verify found problems, 2 wrong usage, nothing indexed, or no index there.\n\nExamples:\n  dupi-lsp index                           build or refresh the index of the current folder\n  dupi-lsp index --stats                   what it holds, how large it is, where it is\n  dupi-lsp index --verify                  read all of it and compare its parts\n  dupi-lsp index --clear                   remove it\n  dupi-lsp index --index-dir ~/ci/dupi     where a CI cache wants it; --check takes the same flag\n  dupi-lsp index --memory 256              on a small machine\n  dupi-lsp index --k 12 --w 8              small windows, to explore with: for extract, blot, unblot, like, similar\n\nEach set of options that decides what is read has an index of its own: give the options of --check here, too."
 )]
 pub struct Arguments {
     #[command(flatten)]
     workspace: WorkspaceArguments,
+    #[command(flatten)]
+    windows: WindowArguments,
     #[command(flatten)]
     index: IndexArguments,
     /// Show what the index holds, as it is on disk: nothing is read or built
@@ -39,7 +41,8 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let workspace = arguments.workspace.workspace()?;
+    let mut workspace = arguments.workspace.workspace()?;
+    arguments.windows.apply(&mut workspace.settings);
     if arguments.clear {
         return clear(&arguments.index, &workspace);
     }

@@ -1,16 +1,23 @@
 //! `dupi-lsp`, the one binary: what its arguments mean, and which face answers them.
 #![allow(clippy::print_stderr, reason = "this is the command line")]
 
+mod asked;
+mod blot;
 mod check;
+mod extract;
 mod git;
 mod index;
 mod indexer;
+mod inspect;
 mod languages;
+mod like;
 mod lsp;
 mod options;
 mod preferences;
 mod report;
+mod similar;
 mod terminal;
+mod unblot;
 mod workspace;
 
 use std::ffi::OsString;
@@ -27,7 +34,7 @@ const FAILED: u8 = 2;
     name = "dupi-lsp",
     version,
     about = "Finds duplicated code and says where the copies are",
-    after_help = "Without a command it is a language server: an editor starts it and speaks with it.\n\nExamples:\n  dupi-lsp --check              check the current folder\n  dupi-lsp --check src lib      check two folders\n  dupi-lsp report -o page.html  the same as a page to look at\n  dupi-lsp index --stats        what is remembered of the current folder\n  dupi-lsp check --help         everything that can be set",
+    after_help = "Without a command it is a language server: an editor starts it and speaks with it.\n\nExamples:\n  dupi-lsp --check              check the current folder\n  dupi-lsp --check src lib      check two folders\n  dupi-lsp report -o page.html  the same as a page to look at\n  dupi-lsp index --stats        what is remembered of the current folder\n  dupi-lsp like main.go:10-30   which code is like these lines\n  dupi-lsp check --help         everything that can be set",
     args_conflicts_with_subcommands = true
 )]
 struct Arguments {
@@ -47,6 +54,18 @@ enum Command {
     Languages(languages::Arguments),
     /// Write a page that shows the duplicated code of files and folders, for a browser
     Report(Box<report::Arguments>),
+    /// List the blots of the workspace, the most frequent first
+    Extract(Box<extract::Arguments>),
+    /// List the blots of a file or snippet, and how often they stand in the workspace
+    Blot(Box<blot::Arguments>),
+    /// Show the texts behind blots, and where they stand
+    Unblot(Box<unblot::Arguments>),
+    /// Find the code that is like a file, some lines of it, or a snippet
+    Like(Box<like::Arguments>),
+    /// Show how the blots of the workspace are spread
+    Inspect(Box<inspect::Arguments>),
+    /// Tell how much of a file, or of each, stands in others
+    Similar(Box<similar::Arguments>),
     /// Show what can be set in an editor
     Settings(preferences::Arguments),
 }
@@ -65,6 +84,12 @@ fn main() -> ExitCode {
         Some(Command::Index(arguments)) => index::run(&arguments),
         Some(Command::Languages(arguments)) => languages::run(&arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
+        Some(Command::Extract(arguments)) => extract::run(&arguments),
+        Some(Command::Blot(arguments)) => blot::run(&arguments),
+        Some(Command::Unblot(arguments)) => unblot::run(&arguments),
+        Some(Command::Like(arguments)) => like::run(&arguments),
+        Some(Command::Inspect(arguments)) => inspect::run(&arguments),
+        Some(Command::Similar(arguments)) => similar::run(&arguments),
         Some(Command::Settings(arguments)) => preferences::run(&arguments),
         None => lsp::run(arguments.server),
     };

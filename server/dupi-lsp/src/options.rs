@@ -1,11 +1,15 @@
 //! Options as written, on the command line and in `dupi.toml` alike, and how they become settings.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use dupi::blots::Blotter;
+use dupi::document::{Document, Scratch};
+use dupi::files::Source;
 use dupi::ignore::Matcher;
+use dupi::taboo::Taboo;
 use dupi::{Ignore, Kind, Settings, Zone};
 use serde::{Deserialize, Deserializer};
 use time::{Date, Month, OffsetDateTime};
@@ -87,6 +91,53 @@ pub struct Options {
     /// Classes that are never reported, each with a reason; only in the file
     #[arg(skip)]
     pub ignore: Option<Vec<Ignored>>,
+    /// Texts that are no copies of each other wherever they stand; only in the file
+    #[arg(skip)]
+    pub taboo: Option<Vec<TabooText>>,
+}
+
+/// A text that everybody has: written out, or that of a file of the project.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TabooText {
+    text: Option<String>,
+    file: Option<PathBuf>,
+    /// Needed for a text that is written out.
+    lang: Option<String>,
+    /// For whoever reads the file.
+    #[serde(rename = "reason")]
+    _reason: Option<String>,
+}
+
+impl TabooText {
+    /// The text as a document; files are those of the project at `root` and no others.
+    fn document(&self, root: &Path) -> Result<Document, BadOption> {
+        let (path, bytes) = match (&self.text, &self.file) {
+            (Some(text), None) => (PathBuf::from("text"), text.clone().into_bytes()),
+            (None, Some(file)) => {
+                let path = root.join(file).canonicalize();
+                let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+                let inside = path.ok().filter(|path| path.starts_with(root) && path.is_file());
+                let bytes = inside.and_then(|path| std::fs::read(path).ok());
+                (file.clone(), bytes.ok_or_else(|| bad("file", format!("no file of the project: {}", file.display())))?)
+            }
+            _ => return Err(bad("taboo", "needs either `text` or `file`".to_owned())),
+        };
+        let language = match &self.lang {
+            Some(name) => names("lang", std::slice::from_ref(name), dupi_grammars::by_name, &languages())?[0],
+            None => dupi_grammars::detect(&path, &bytes).ok_or_else(|| {
+                bad("taboo", format!("cannot tell the language of {}: name it by `lang`", path.display()))
+            })?,
+        };
+        let source = Source::new(path.clone(), dupi::files::show(&path));
+        let settings = Settings { zones: Zone::ALL.to_vec(), ..Settings::default() };
+        Document::from_text(&source, language, &bytes, &settings, &mut Scratch::default())
+            .map_err(|reason| bad("taboo", format!("cannot use {}: {reason}", path.display())))
+    }
+}
+
+pub fn languages() -> Vec<&'static str> {
+    dupi_grammars::LANGUAGES.iter().map(|language| language.name).collect()
 }
 
 /// Where help lists what decides whether a check fails.
@@ -199,14 +250,14 @@ impl Options {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Options::default()),
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
-        Options::parse(&text).map_err(|BadConfiguration { line, message }| {
+        Options::parse(&text, root).map_err(|BadConfiguration { line, message }| {
             let line = line.map_or(String::new(), |line| format!("{line}: "));
             anyhow!("{}:{line}{message}", path.display())
         })
     }
 
-    /// The options that a project's file holds.
-    pub fn parse(text: &str) -> Result<Options, BadConfiguration> {
+    /// The options that the file of the project at `root` holds.
+    pub fn parse(text: &str, root: &Path) -> Result<Options, BadConfiguration> {
         let options: Options = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start.min(text.len()));
             let line = text.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
@@ -217,7 +268,7 @@ impl Options {
             BadConfiguration { line: Some(line), message: format!("{key}{message}") }
         })?;
         // A bad value is told with the line that its key stands on.
-        options.settings().map_err(|error| BadConfiguration {
+        options.settings_in(root).map_err(|error| BadConfiguration {
             line: error.key.and_then(|key| line_of(text, key)),
             message: error.to_string(),
         })?;
@@ -247,10 +298,25 @@ impl Options {
             max_classes: self.max_classes.or(others.max_classes),
             max_new: self.max_new.or(others.max_new),
             ignore: self.ignore.or(others.ignore),
+            taboo: self.taboo.or(others.taboo),
         }
     }
 
-    /// The settings that these options ask for.
+    /// The settings that these options ask for in the project at `root`.
+    pub fn settings_in(&self, root: &Path) -> Result<Settings, BadOption> {
+        let mut taboo = Taboo::default();
+        for text in self.taboo.iter().flatten() {
+            let document = text.document(root)?;
+            if !taboo.add(&document) {
+                let n = document.codes.len();
+                let least = dupi::taboo::MIN_TOKENS;
+                return Err(bad("taboo", format!("`{}` has {n} tokens, and needs {least}", document.shown)));
+            }
+        }
+        Ok(Settings { taboo: Arc::new(taboo), ..self.settings()? })
+    }
+
+    /// The same without what needs a project: texts that are taboo.
     pub fn settings(&self) -> Result<Settings, BadOption> {
         let mut settings = Settings::default();
         let Options {
@@ -274,6 +340,7 @@ impl Options {
             max_classes,
             max_new,
             ignore,
+            taboo: _,
         } = self;
         if let Some(n) = min_tokens {
             settings.min_tokens = at_least_one("min-tokens", *n)?;
@@ -296,10 +363,9 @@ impl Options {
         if let Some(zones) = zone {
             settings.zones = names("zone", zones, Zone::by_name, &spellings(Zone::ALL, Zone::name))?;
         }
-        if let Some(languages) = lang {
-            let known: Vec<&str> = dupi_grammars::LANGUAGES.iter().map(|language| language.name).collect();
-            names("lang", languages, dupi_grammars::by_name, &known)?;
-            settings.languages = languages.clone();
+        if let Some(lang) = lang {
+            names("lang", lang, dupi_grammars::by_name, &languages())?;
+            settings.languages = lang.clone();
         }
         if let Some(name) = blotter {
             let known = spellings(Blotter::ALL, Blotter::name);
@@ -408,7 +474,7 @@ fn key_on_line(text: &str, line: usize) -> Option<&str> {
 }
 
 /// The folder to which everything is relative: the one folder that was named, else what all paths have in common.
-pub fn root(paths: &[std::path::PathBuf]) -> Result<std::path::PathBuf> {
+pub fn root(paths: &[PathBuf]) -> Result<PathBuf> {
     let absolute: Vec<_> = paths
         .iter()
         .map(|path| path.canonicalize().with_context(|| format!("cannot read {}", path.display())))

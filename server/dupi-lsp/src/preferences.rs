@@ -88,6 +88,12 @@ const SETTINGS: &[Setting] = &[
     ),
     own("codeLens.enable", Shape::Flag, "true", "Show a lens above each copy."),
     own("hover.enable", Shape::Flag, "true", "Show the other copies when the mouse rests on the first line of one."),
+    own(
+        "hover.containment",
+        Shape::Flag,
+        "false",
+        "Also say, on the first line of a file, how much of it stands in others.",
+    ),
     option("minTokens", "min-tokens", Shape::Number(1, 1 << 20), "50", "Least number of tokens of a copy."),
     option("minLines", "min-lines", Shape::Number(1, 1 << 20), "5", "Least number of lines of a copy."),
     option(
@@ -166,6 +172,8 @@ pub struct Preferences {
     severities: Vec<(Zone, Severity)>,
     pub code_lens: bool,
     pub hover: bool,
+    /// Whether a hover on the first line says how much of the file stands in others.
+    pub containment: bool,
     /// In MiB.
     pub memory: u64,
     /// What wins over `dupi.toml`.
@@ -214,6 +222,7 @@ impl Preferences {
             severities: Zone::ALL.iter().map(severity).collect(),
             code_lens: flag("codeLens.enable"),
             hover: flag("hover.enable"),
+            containment: flag("hover.containment"),
             memory: used.get("memory").and_then(Value::as_u64).unwrap_or(MEMORY),
             options: serde_json::from_value(Value::Object(options)).unwrap_or_default(),
         };

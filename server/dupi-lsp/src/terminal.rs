@@ -77,6 +77,43 @@ pub fn percent(n: u64, of: u64) -> String {
     format!("{:.1} %", 100.0 * n as f64 / of.max(1) as f64)
 }
 
+/// How many to show; `all` is more than there can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Top(pub usize);
+
+impl std::fmt::Display for Top {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            usize::MAX => f.write_str("all"),
+            n => write!(f, "{n}"),
+        }
+    }
+}
+
+pub fn top(text: &str) -> Result<Top, String> {
+    match text {
+        "all" => Ok(Top(usize::MAX)),
+        _ => text.parse().map(Top).map_err(|_| "neither a number nor `all`".to_owned()),
+    }
+}
+
+/// Who closes the pipe has seen enough: that is no failure.
+pub fn unless_closed(written: std::io::Result<()>) -> std::io::Result<()> {
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Writes JSON for programs, and a last line break.
+pub fn write_json(out: &mut impl std::io::Write, value: &impl serde::Serialize) -> std::io::Result<()> {
+    // Each of a million small writes would be looked through for colours.
+    let mut out = std::io::BufWriter::with_capacity(1 << 16, out);
+    serde_json::to_writer_pretty(&mut out, value)?;
+    writeln!(out)?;
+    out.flush()
+}
+
 /// Tells on standard error what changes neither the answer nor the exit code.
 pub fn note(text: &str) {
     eprintln!("dupi-lsp: note: {}", escape(text));

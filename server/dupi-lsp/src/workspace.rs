@@ -1,16 +1,18 @@
-//! What is looked at, and where its index is: what `check` and `index` have in common.
+//! What is looked at, and where its index is: what `check`, `index` and the verbs that ask an index have in common.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, anyhow, bail};
+use dupi::blots::Blotting;
 use dupi::index::{Index, MEMORY, MIN_MEMORY, Workspace};
-use dupi::store::Folder;
-use dupi::{manifest, place};
+use dupi::search::with_threads;
+use dupi::store::{Folder, Memory};
+use dupi::{Settings, manifest, place};
 
 use crate::options::{Options, root};
-use crate::terminal;
+use crate::terminal::{self, with_progress};
 
 #[derive(clap::Args)]
 pub struct WorkspaceArguments {
@@ -36,13 +38,101 @@ impl WorkspaceArguments {
 
     /// The workspace, and the options that made it what it is.
     pub fn read(&self) -> Result<(Workspace, Options)> {
-        let paths = if self.paths.is_empty() { vec![PathBuf::from(".")] } else { self.paths.clone() };
-        let root = root(&paths)?;
-        let project = if self.no_config { Options::default() } else { Options::read(&root)? };
-        let options = self.options.clone().or(project);
-        let settings = options.settings()?;
-        let paths = paths.iter().map(|path| path.canonicalize()).collect::<std::io::Result<_>>()?;
-        Ok((Workspace { root, paths, settings }, options))
+        read(&self.paths, &self.options, self.no_config)
+    }
+}
+
+fn read(paths: &[PathBuf], options: &Options, no_config: bool) -> Result<(Workspace, Options)> {
+    let paths = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
+    let root = root(&paths)?;
+    let project = if no_config { Options::default() } else { Options::read(&root)? };
+    let options = options.clone().or(project);
+    let settings = options.settings_in(&root)?;
+    let paths = paths.iter().map(|path| path.canonicalize()).collect::<std::io::Result<_>>()?;
+    Ok((Workspace { root, paths, settings }, options))
+}
+
+/// The windows of an index of its own, to explore with. Not for a check, whose answer must not depend on them.
+#[derive(clap::Args)]
+pub struct WindowArguments {
+    /// Tokens in a window, of which a blot is the fingerprint; with --w it makes an index of its own [default: 28]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    k: Option<u16>,
+    /// Windows in a row of which one blot is kept [default: 23]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    w: Option<u16>,
+}
+
+impl WindowArguments {
+    pub fn apply(&self, settings: &mut Settings) {
+        if self.k.is_some() || self.w.is_some() {
+            let Blotting { k, w, .. } = Blotting::of(settings);
+            settings.windows = Some((self.k.map_or(k, usize::from), self.w.map_or(w, usize::from)));
+        }
+    }
+}
+
+/// What verbs have in common that ask the index a question.
+#[derive(clap::Args)]
+pub struct QueryArguments {
+    /// Files and folders that are asked about [default: the current folder]
+    #[arg(long = "in", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Ask the index as it is, without a look at which files changed
+    #[arg(long)]
+    no_refresh: bool,
+    #[command(flatten)]
+    windows: WindowArguments,
+    #[command(flatten)]
+    options: Options,
+    /// Do not read dupi.toml
+    #[arg(long)]
+    no_config: bool,
+    #[command(flatten)]
+    index: IndexArguments,
+}
+
+impl QueryArguments {
+    pub fn workspace(&self) -> Result<Workspace> {
+        let (mut workspace, _) = read(&self.paths, &self.options, self.no_config)?;
+        self.windows.apply(&mut workspace.settings);
+        Ok(workspace)
+    }
+
+    /// Asks the index, brought up to date as a check does it. What can wait is done after the answer.
+    pub fn ask<T: Send>(
+        &self,
+        workspace: &Workspace,
+        question: impl FnOnce(&mut Index) -> Result<T> + Send,
+    ) -> Result<T> {
+        let Workspace { root, settings, .. } = workspace;
+        let place = self.index.place(workspace)?;
+        if self.no_refresh {
+            if !place.exists() {
+                bail!("no index of {} at {}: leave out `--no-refresh`", root.display(), place.folder.display());
+            }
+            return with_threads(settings, root, || question(&mut place.look(workspace)?))?;
+        }
+        let mut index = with_progress(|progress| {
+            with_threads(settings, root, || {
+                let mut index = place.open(workspace).unwrap_or_else(|error| {
+                    terminal::note(&format!("the index is made for this once: {error:#}"));
+                    Index::open(Arc::new(Memory::default()), workspace.clone(), place.memory)
+                });
+                index.refresh(progress)?;
+                anyhow::Ok(index)
+            })
+        })??;
+        tell_troubles(&mut index);
+        if index.snapshot().n_documents() == 0 {
+            bail!("nothing indexed: no source file under {}", root.display());
+        }
+        with_threads(settings, root, || {
+            let answer = question(&mut index);
+            place.tidy(&mut index);
+            tell_troubles(&mut index);
+            answer
+        })?
     }
 }
 
@@ -145,4 +235,9 @@ impl Place {
 /// Tells what went wrong with the index. It is never a reason for another answer.
 pub fn tell_troubles(index: &mut Index) {
     index.troubles().iter().for_each(|trouble| terminal::note(trouble));
+}
+
+/// What to say if an index cannot be read even after a refresh.
+pub fn unreadable(workspace: &Workspace) -> anyhow::Error {
+    dupi::Error::Index { path: workspace.root.clone() }.into()
 }

@@ -5,7 +5,7 @@
 //! everything kept under such a content is dropped and judged anew.
 //!
 //! ```text
-//! file:  "dupians\0"  version u32  settings u64  body (zstd)  xxh3 of all before u64
+//! file:  the frame of `bytes.rs`, its key a fingerprint of the settings
 //! body:  n  n × identity u64
 //!        n  and of the n raw classes, in the order of their copies, one column after the other:
 //!        key u64 · id u64 · kind and zone u8, 128 if wholly alike · similarity f64 of the others · tokens · copies
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::blots::Blotting;
-use crate::bytes::{Reader, put};
+use crate::bytes::{Frame, Reader, put};
 use crate::candidates::shared_ranges;
 use crate::class::{Class, Fragment, Kind, Zone};
 use crate::clones::{Library, Query, Wanted, decode, ranges};
@@ -29,10 +29,7 @@ use crate::raw::{Raw, groups, judged, key, raw_classes};
 use crate::settings::Settings;
 
 /// 1: the first.
-const VERSION: u32 = 1;
-const MAGIC: &[u8; 8] = b"dupians\0";
-const HEADER: usize = 8 + 4 + 8;
-const CHECKSUM: usize = 8;
+const FRAME: Frame = Frame { magic: b"dupians\0", version: 1 };
 
 /// How hard the file is compressed: it is written after every change, so fast if it is large.
 const LEVEL: i32 = 3;
@@ -151,27 +148,13 @@ impl Answer {
         let lines = || raw.iter().flat_map(|raw| &raw.class.at);
         lines().for_each(|lines| put(&mut body, u64::from(lines.start)));
         lines().for_each(|lines| put(&mut body, u64::from(lines.end - lines.start)));
-        let mut out = Vec::new();
-        out.extend(MAGIC);
-        out.extend(VERSION.to_le_bytes());
-        out.extend(self.settings.to_le_bytes());
-        out.extend(
-            zstd::bulk::compress(&body, if body.len() < SMALL { LEVEL_IF_SMALL } else { LEVEL }).unwrap_or_default(),
-        );
-        out.extend(xxh3_64(&out).to_le_bytes());
-        out
+        FRAME.wrap(self.settings, &body, if body.len() < SMALL { LEVEL_IF_SMALL } else { LEVEL })
     }
 
     /// Nothing, unless these bytes are an answer of this version.
     pub fn read(bytes: &[u8]) -> Option<Answer> {
-        let (content, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM)?)?;
-        let header = content.get(..HEADER)?;
-        let known = header[..8] == *MAGIC && header[8..12] == VERSION.to_le_bytes();
-        if !known || checksum != xxh3_64(content).to_le_bytes() {
-            return None;
-        }
-        let settings = u64::from_le_bytes(header[12..HEADER].try_into().ok()?);
-        let body = zstd::stream::decode_all(&content[HEADER..]).ok()?;
+        let (settings, body) = FRAME.open(bytes)?;
+        let body = zstd::stream::decode_all(body).ok()?;
         let mut reader = Reader::new(&body);
         let n = reader.count(8)?;
         let identities = (0..n).map(|_| reader.u64()).collect::<Option<Vec<u64>>>()?;
@@ -232,13 +215,14 @@ fn read_raw(reader: &mut Reader<'_>, n_documents: usize) -> Option<Vec<Raw>> {
 
 /// A fingerprint of the settings that raw classes depend on, and of the engine.
 pub fn fingerprint(settings: &Settings) -> u64 {
-    let Settings { min_tokens, min_lines, test_min_tokens, min_similarity, kinds, zones, .. } = settings;
+    let Settings { min_tokens, min_lines, test_min_tokens, min_similarity, kinds, zones, taboo, .. } = settings;
     let (mut kinds, mut zones) = (kinds.clone(), zones.clone());
     kinds.sort();
     zones.sort();
     let bits = min_similarity.to_bits();
-    let engine = env!("DUPI_ENGINE");
-    xxh3_64(format!("{engine} {min_tokens} {min_lines} {test_min_tokens} {bits} {kinds:?} {zones:?}").as_bytes())
+    let (engine, taboo) = (env!("DUPI_ENGINE"), taboo.fingerprint());
+    let text = format!("{engine} {min_tokens} {min_lines} {test_min_tokens} {bits} {kinds:?} {zones:?} {taboo:x}");
+    xxh3_64(text.as_bytes())
 }
 
 /// The keys of all contents that the documents which came and went have part in, and the raw classes of these now.

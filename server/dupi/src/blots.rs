@@ -69,7 +69,10 @@ impl Blotting {
 
     /// The blots that these settings need.
     pub fn of(settings: &Settings) -> Blotting {
-        Blotting::for_runs_of(settings.floor(), settings.blotter)
+        match settings.windows {
+            Some((k, w)) => Blotting { blotter: settings.blotter, k, w },
+            None => Blotting::for_runs_of(settings.floor(), settings.blotter),
+        }
     }
 
     /// The sparsest blots that miss no run of `min_tokens`.
@@ -82,6 +85,11 @@ impl Blotting {
         Blotting { blotter, k, w: min_tokens + 1 - k }
     }
 
+    /// The least number of tokens of which every shared run has a shared blot.
+    pub fn guaranteed(&self) -> usize {
+        self.k + self.w - 1
+    }
+
     /// How many different codes a plain window may have.
     fn max_plain(&self) -> usize {
         self.k / Blotting::TOKENS_PER_PLAIN_CODE
@@ -92,19 +100,30 @@ impl Blotting {
         plain::is_all_over(codes, self.k, self.max_plain())
     }
 
+    /// Calls `each` for each window, kept or not, with its start and its blot.
+    pub fn all(&self, codes: &[Code], symbols: &[u32], scratch: &mut Vec<u64>, mut each: impl FnMut(usize, u64)) {
+        self.read(codes, symbols, scratch);
+        scratch.iter().enumerate().for_each(|(window, blot)| each(window, blot & !TEXT));
+    }
+
     /// Calls `keep` for each blot that winnowing keeps, of tokens with these codes and the symbols of those that vary.
     /// `scratch` is only reused memory.
     pub fn kept(&self, codes: &[Code], symbols: &[u32], scratch: &mut Vec<u64>, mut keep: impl FnMut(Kept)) {
-        scratch.clear();
-        self.blotter.windows().blots(codes, self.k, scratch);
-        plain::texts(codes, symbols, self.k, self.max_plain(), |window, text, is_plain| {
-            // Between windows of one shape the text decides which is kept: the same one wherever this text stands.
-            let shape = if is_plain { text | PLAIN } else { scratch[window] >> 1 };
-            scratch[window] = shape & !TEXT | (1 + text % TEXT);
-        });
+        self.read(codes, symbols, scratch);
         winnow(scratch, self.w, |position, run_end| {
             let (blot, text) = (scratch[position] & !TEXT, (scratch[position] & TEXT) as u8);
             keep(Kept { position: position as u32, run_end: run_end as u32, blot, text });
+        });
+    }
+
+    /// Fills `blots` with those of all windows, something of their texts in the lowest bits.
+    fn read(&self, codes: &[Code], symbols: &[u32], blots: &mut Vec<u64>) {
+        blots.clear();
+        self.blotter.windows().blots(codes, self.k, blots);
+        plain::texts(codes, symbols, self.k, self.max_plain(), |window, text, is_plain| {
+            // Between windows of one shape the text decides which is kept: the same one wherever this text stands.
+            let shape = if is_plain { text | PLAIN } else { blots[window] >> 1 };
+            blots[window] = shape & !TEXT | (1 + text % TEXT);
         });
     }
 }

@@ -142,8 +142,7 @@ impl Document {
         let mut line_starts = Vec::with_capacity(n_lines);
         for (i, token) in lexed.tokens.iter().enumerate() {
             if varies(token.code) {
-                let hash = xxh3_64(&bytes[token.start as usize..token.end as usize]);
-                symbols.push(hash as u32 & ((1 << SYMBOL_BITS) - 1));
+                symbols.push(symbol(&bytes[token.start as usize..token.end as usize]));
             }
             while line_starts.len() <= token.line as usize {
                 line_starts.push(i as u32);
@@ -251,6 +250,12 @@ impl Document {
         self.line(start)..self.line(end.max(start + 1) - 1) + 1
     }
 
+    /// The tokens that start on some lines (from 0).
+    pub fn tokens_on(&self, lines: Range<u32>) -> Range<u32> {
+        let first = |line: u32| self.line_starts.get(line as usize).copied().unwrap_or(self.codes.len() as u32);
+        first(lines.start)..first(lines.end)
+    }
+
     pub fn is_test(&self, start: u32, end: u32) -> bool {
         let i = self.tests.partition_point(|range| range.start <= start);
         i.checked_sub(1).is_some_and(|i| self.tests[i].end >= end)
@@ -260,6 +265,11 @@ impl Document {
         let i = self.muted.partition_point(|range| range.end <= start);
         self.muted.get(i).is_some_and(|range| range.start < end)
     }
+}
+
+/// What tells a name or literal from others.
+pub(crate) fn symbol(text: &[u8]) -> u32 {
+    xxh3_64(text) as u32 & ((1 << SYMBOL_BITS) - 1)
 }
 
 /// Numbers the lists of units in order of first use. A number says only which units are siblings.

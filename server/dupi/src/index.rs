@@ -23,6 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::answer::Answer;
 use crate::blots::Blotting;
 use crate::class::Zone;
+use crate::containment::{Contained, Sharing};
 use crate::document::{Document, Scratch};
 use crate::files::{self, Source};
 use crate::freshness::{self, Known, Plan, Reading};
@@ -67,6 +68,8 @@ const MAX_ANSWER: u64 = 1 << 31;
 
 /// The places that were last asked for.
 pub const PLACES: &str = "places";
+/// The chunks that files share, when they were last asked for.
+pub const CHUNKS: &str = "chunks";
 
 /// What is indexed: where, and how it is read. Other settings make another index.
 #[derive(Clone, Debug)]
@@ -178,6 +181,8 @@ pub struct Index {
     opened: Option<Arc<Snapshot>>,
     /// Which of them are on disk as they are here.
     kept_answers: HashSet<u64>,
+    /// The chunks that files shared when they were last asked for.
+    pub(crate) sharing: Option<Sharing>,
     cache: Arc<Cache>,
     snapshot: Arc<Snapshot>,
     stop: Arc<AtomicBool>,
@@ -222,6 +227,7 @@ impl Index {
             answers: HashMap::new(),
             opened: None,
             kept_answers: HashSet::new(),
+            sharing: None,
             snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[], Arc::clone(&cache))),
             cache,
             stop: Arc::default(),
@@ -694,8 +700,7 @@ impl Index {
             self.kept_answers.remove(&key);
         }
         let Settled { shown: classes, ignored } = snapshot::settled(&answer, &files, settings);
-        let may_keep = self.buffers.is_empty() && self.is_writer() && self.committed;
-        if may_keep && !self.kept_answers.contains(&key) {
+        if self.may_keep() && !self.kept_answers.contains(&key) {
             let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&answer.write()));
             match written.and_then(|()| self.drop_answers(&name)) {
                 Ok(()) => drop(self.kept_answers.insert(key)),
@@ -720,14 +725,45 @@ impl Index {
         let identities = if identities.len() == report.files.len() { identities } else { &[] };
         let mut places = before.clone().unwrap_or_default();
         let found = places.locate(&report.files, identities, &report.classes);
-        let may_keep = self.buffers.is_empty() && self.is_writer() && self.committed;
-        if may_keep && before.as_ref() != Some(&places) {
-            let bytes = places.write();
-            if let Err(error) = self.store.write(PLACES, &mut |out: &mut dyn Write| out.write_all(&bytes)) {
-                self.trouble("where copies are is not kept", &error);
-            }
+        if before.as_ref() != Some(&places) {
+            self.keep_beside(PLACES, || places.write(), "where copies are is not kept");
         }
         found
+    }
+
+    /// May what was found be kept on disk? It is of the state that is there, and this process writes it.
+    fn may_keep(&self) -> bool {
+        self.buffers.is_empty() && self.is_writer() && self.committed
+    }
+
+    /// Keeps what was found beside the segments, if it may be. `trouble`: what to say if it cannot.
+    fn keep_beside(&mut self, name: &str, bytes: impl FnOnce() -> Vec<u8>, trouble: &'static str) {
+        if self.may_keep() {
+            let bytes = bytes();
+            if let Err(error) = self.store.write(name, &mut |out: &mut dyn Write| out.write_all(&bytes)) {
+                self.trouble(trouble, &error);
+            }
+        }
+    }
+
+    /// What others hold of each file, in the order of their paths: as of now, and only for files that changed since it was
+    /// last asked for is anything read.
+    pub fn containment(&mut self, settings: &Settings) -> Result<Vec<Contained>, Error> {
+        if !self.snapshot.is_whole() {
+            self.refresh(&|_| {})?;
+        }
+        let (files, members) = self.snapshot.documents(&self.workspace.root);
+        let on_disk = || self.store.read(CHUNKS, MAX_ANSWER).ok().and_then(|bytes| Sharing::read(&bytes));
+        let before = self.sharing.take().or_else(on_disk);
+        let found = self.snapshot.while_whole(|| Sharing::of(&members, &self.snapshot, before.as_ref(), settings));
+        let sharing = found.ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
+        if before.as_ref() != Some(&sharing) {
+            self.keep_beside(CHUNKS, || sharing.write(), "what files share is not kept");
+        }
+        let shown: Vec<String> = files.into_iter().map(|file| file.shown).collect();
+        let table = sharing.table(&shown);
+        self.sharing = Some(sharing);
+        Ok(table)
     }
 
     /// The names of the answers on disk.

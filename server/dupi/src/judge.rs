@@ -22,7 +22,7 @@ use crate::zones::{is_literal, is_table, is_table_all_over};
 /// in straight code, and where blocks within blocks make the shape itself telling.
 /// Low, for what looks alike by chance is kept out by [`MIN_STEP_TOKENS`]: on Go's library and on a large Rust project
 /// 0.4 and 0.2 showed three classes fewer in 3 400, and missed every eighth renamed function of real sources.
-const EVIDENCE_IF_FLAT: f64 = 0.15;
+pub const EVIDENCE_IF_FLAT: f64 = 0.15;
 const EVIDENCE: f64 = 0.05;
 
 /// Steps of a function (or a few small definitions) of this many tokens or more need only the similarity that is asked for;
@@ -174,7 +174,7 @@ impl Bar {
         let document = &documents[fragment.document as usize];
         let (similarity, may_be_renamed) = asked_of(document, fragment, table, settings);
         let flat = is_flat(document, fragment);
-        let evidence = returning(documents, fragment, uses);
+        let evidence = returning(tokens(documents, fragment), uses);
         let renaming = may_be_renamed && evidence >= if flat { EVIDENCE_IF_FLAT } else { EVIDENCE };
         let asked = settings.min_similarity;
         let (literals, literals_renamed) = match () {
@@ -257,8 +257,7 @@ fn is_flat(document: &Document, fragment: &Fragment) -> bool {
 }
 
 /// The share of a piece's names that come back: only those hold a renaming to anything.
-fn returning(documents: &[Arc<Document>], fragment: &Fragment, uses: &mut LastUses) -> f64 {
-    let (codes, symbols) = tokens(documents, fragment);
+pub fn returning((codes, symbols): (&[Code], &[u32]), uses: &mut LastUses) -> f64 {
     uses.read(codes, symbols);
     let (mut names, mut returns) = (0usize, 0usize);
     for (code, distance) in codes.iter().filter(|&&code| varies(code)).zip(uses.distances()) {

@@ -2,31 +2,30 @@
 //! What was found can be kept, so that nothing is read for it the next time.
 //!
 //! ```text
-//! file:  "dupipls\0"  version u32  engine u64  body (zstd)  xxh3 of all before u64
+//! file:  the frame of `bytes.rs`, its key a fingerprint of the engine
 //! body:  n  n × fingerprint u64 of a file's path, content and copies  n × number of its copies
 //!        of each copy, one column after the other: line and column of the start, line and column of the end
 //! numbers without a size are LEB128; lines are counted from where the index has them, so they are 0 as a rule
 //! ```
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
-use dupi_grammars::token::Lexed;
+use dupi_grammars::token::{Lexed, Token, varies};
 use dupi_grammars::tokenize;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use crate::bytes::{Reader, put};
+use crate::bytes::{Frame, Reader, put};
 use crate::class::Class;
+use crate::document::{Document, symbol};
 use crate::freshness::content;
 use crate::search::File;
 use crate::segment::identity;
 use crate::text::{LineIndex, Position};
 
 /// 1: the first.
-const VERSION: u32 = 1;
-const MAGIC: &[u8; 8] = b"dupipls\0";
-const HEADER: usize = 8 + 4 + 8;
-const CHECKSUM: usize = 8;
+const FRAME: Frame = Frame { magic: b"dupipls\0", version: 1 };
 /// How hard the file is compressed: it is small.
 const LEVEL: i32 = 9;
 
@@ -58,6 +57,41 @@ pub fn locate_in(
     read: &(dyn Fn(&File) -> Option<Vec<u8>> + Sync),
 ) -> Vec<Vec<Place>> {
     Places::default().locate_by(files, &[], classes, read)
+}
+
+/// The source of a document, read again.
+pub struct Text {
+    bytes: Vec<u8>,
+    lexed: Lexed,
+}
+
+impl Text {
+    /// None, if the file is not what the document was made of.
+    pub fn read(document: &Document) -> Option<Text> {
+        let bytes = std::fs::read(&document.path).ok().filter(|bytes| bytes.len() as u64 == document.bytes)?;
+        let mut lexed = Lexed::default();
+        tokenize(document.language, &bytes, &mut lexed).ok()?;
+        let text = Text { bytes, lexed };
+        let same = text.lexed.tokens.iter().map(|token| token.code).eq(document.codes.iter().copied());
+        let names = text.lexed.tokens.iter().filter(|token| varies(token.code));
+        let same = same && names.map(|token| symbol(&text.bytes[span(token)])).eq(document.symbols().iter().copied());
+        same.then_some(text)
+    }
+
+    pub fn lines(&self) -> LineIndex<'_> {
+        LineIndex::new(&self.bytes)
+    }
+
+    /// Where some tokens stand, and what they are: one at least. `lines` are its own.
+    pub fn of(&self, tokens: Range<u32>, lines: &LineIndex) -> (Place, &[u8]) {
+        let (first, last) = (&self.lexed.tokens[tokens.start as usize], &self.lexed.tokens[tokens.end as usize - 1]);
+        let bytes = first.start as usize..last.end as usize;
+        (Place { start: lines.position(bytes.start), end: lines.position(bytes.end) }, &self.bytes[bytes])
+    }
+}
+
+fn span(token: &Token) -> Range<usize> {
+    token.start as usize..token.end as usize
 }
 
 /// Places that were found before.
@@ -137,26 +171,17 @@ impl Places {
         for column in 0..4 {
             known.iter().flat_map(|(_, offsets)| *offsets).for_each(|at| put(&mut body, u64::from(at[column])));
         }
-        let mut out = Vec::new();
-        out.extend(MAGIC);
-        out.extend(VERSION.to_le_bytes());
-        out.extend(engine().to_le_bytes());
-        out.extend(zstd::bulk::compress(&body, LEVEL).unwrap_or_default());
-        out.extend(xxh3_64(&out).to_le_bytes());
-        out
+        FRAME.wrap(engine(), &body, LEVEL)
     }
 
     /// Are these bytes as they were written?
     pub fn is_whole(bytes: &[u8]) -> bool {
-        parts(bytes).is_some()
+        FRAME.open(bytes).is_some()
     }
 
     /// Nothing, unless these bytes are places of this version and of this engine.
     pub fn read(bytes: &[u8]) -> Option<Places> {
-        let (of_engine, body) = parts(bytes)?;
-        if of_engine != engine().to_le_bytes() {
-            return None;
-        }
+        let (_, body) = FRAME.open(bytes).filter(|(key, _)| *key == engine())?;
         let body = zstd::stream::decode_all(body).ok()?;
         let mut reader = Reader::new(&body);
         let n = reader.count(9)?;
@@ -176,14 +201,6 @@ impl Places {
         let known = prints.into_iter().zip(counts).map(|(print, n)| (print, rest.by_ref().take(n).collect())).collect();
         reader.is_empty().then_some(Places { known })
     }
-}
-
-/// The engine and the body of what was written.
-fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (content, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM)?)?;
-    let (header, body) = content.split_at_checked(HEADER)?;
-    let known = header[..8] == *MAGIC && header[8..12] == VERSION.to_le_bytes();
-    (known && checksum == xxh3_64(content).to_le_bytes()).then_some((&header[12..], body))
 }
 
 fn engine() -> u64 {

@@ -55,7 +55,7 @@ pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Vec<Fr
         .with_min_len(16)
         .with_max_len(256)
         .map_init(LastUses::default, |uses, places| {
-            let classes = judge(documents, settings, places, uses);
+            let classes = judge(documents, settings, &settings.taboo.spared(documents, places), uses);
             let key = if classes.is_empty() { 0 } else { key(documents, places) };
             classes.into_iter().map(move |class| Raw { key, class })
         })

@@ -1,8 +1,11 @@
 //! What a search looks for: the settings as used, with their defaults. Options as written live with the command line.
 
+use std::sync::Arc;
+
 use crate::blots::Blotter;
 use crate::class::{Kind, Zone};
 use crate::ignore::Ignore;
+use crate::taboo::Taboo;
 
 /// The least that counts as a copy: shorter ones are idioms, not copies.
 pub const MIN_TOKENS: u32 = 50;
@@ -41,6 +44,11 @@ pub struct Settings {
     /// Classes that are not shown; what lies in them is not shown in their place.
     pub ignored: Vec<Ignore>,
     pub blotter: Blotter,
+    /// Tokens in a window, and windows of which one is kept, in the place of those that miss no copy: for an index to
+    /// explore with. What is judged depends on them, so a check never has any.
+    pub windows: Option<(usize, usize)>,
+    /// Texts that are no copies of each other wherever they stand.
+    pub taboo: Arc<Taboo>,
 }
 
 impl Default for Settings {
@@ -63,6 +71,8 @@ impl Default for Settings {
             nested: false,
             ignored: Vec::new(),
             blotter: Blotter::Rolling,
+            windows: None,
+            taboo: Arc::default(),
         }
     }
 }

@@ -76,7 +76,7 @@ pub struct Buffer {
     pub shown: String,
     /// None if there is nothing to compare in it.
     pub document: Option<Arc<Document>>,
-    skipped: Option<SkipReason>,
+    pub skipped: Option<SkipReason>,
     /// That of an entry with this path and content.
     identity: u64,
     /// Its blots with their texts, sorted.
@@ -319,6 +319,31 @@ impl Snapshot {
         all.into_iter().unzip()
     }
 
+    /// The path of a document as it is shown.
+    pub(crate) fn shown(&self, number: u32) -> &str {
+        match number.checked_sub(self.first_buffer()) {
+            Some(buffer) => self.buffers.get(buffer as usize).map_or("", |buffer| &buffer.shown),
+            None => {
+                let entry = self.place(number).and_then(|(part, ordinal)| part.segment.entries.get(ordinal as usize));
+                entry.map_or("", |entry| &entry.shown)
+            }
+        }
+    }
+
+    /// The numbers of all documents.
+    pub(crate) fn numbers(&self) -> Vec<u32> {
+        let stored = self.entries().filter(|(_, entry)| entry.is_document()).map(|(number, _)| number);
+        stored.chain(self.buffers().map(|(number, ..)| number)).collect()
+    }
+
+    /// The numbers of the documents whose languages are of one family.
+    pub(crate) fn of_family(&self, family: &str) -> Vec<u32> {
+        let is_of = |what: &What| matches!(what, What::Document { language, .. } if language.family == family);
+        let stored = self.entries().filter(|(_, entry)| is_of(&entry.what)).map(|(number, _)| number);
+        let open = self.buffers().filter(|(.., document)| document.language.family == family);
+        stored.chain(open.map(|(number, ..)| number)).collect()
+    }
+
     /// The documents here, current or not, by identity.
     fn by_identity(&self) -> HashMap<u64, u32> {
         let entries = |(part, &base): (&'_ Part, &u32)| {
@@ -330,7 +355,7 @@ impl Snapshot {
     }
 
     /// The document with this path, and its number.
-    fn find(&self, shown: &str) -> Option<(u32, Arc<Document>)> {
+    pub(crate) fn find(&self, shown: &str) -> Option<(u32, Arc<Document>)> {
         if let Some(at) = self.buffers.iter().position(|buffer| buffer.shown == shown) {
             return Some((self.first_buffer() + at as u32, self.buffers[at].document.clone()?));
         }
@@ -405,7 +430,7 @@ impl Snapshot {
 
     /// What a query finds. None, if a file was cut before, lest the query end the process; or meanwhile, since the rest
     /// of its last page would have been read as zeroes. What remains is a cut by more than that while a query runs.
-    fn while_whole<T>(&self, query: impl FnOnce() -> Option<T>) -> Option<T> {
+    pub(crate) fn while_whole<T>(&self, query: impl FnOnce() -> Option<T>) -> Option<T> {
         if self.is_whole() { query().filter(|_| self.is_whole()) } else { None }
     }
 }

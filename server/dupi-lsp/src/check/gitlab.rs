@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::findings::Findings;
-use super::json::write_value;
+use crate::terminal::write_json;
 
 /// Other locations of an issue: nobody follows more.
 const MAX_OTHERS: usize = 50;
@@ -34,5 +34,5 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
             }));
         }
     }
-    write_value(out, &Value::Array(issues))
+    write_json(out, &Value::Array(issues))
 }

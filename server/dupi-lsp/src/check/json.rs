@@ -1,10 +1,11 @@
 //! The JSON report, version 1. Its schema is `server/dupi-lsp/schema/report.v1.json`; a test holds the two together.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use serde::Serialize;
 
 use super::findings::Findings;
+use crate::terminal::write_json;
 
 /// Changes when a field changes its meaning or goes.
 const VERSION: u32 = 1;
@@ -162,14 +163,5 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
             percent: (findings.summary.percent() * 100.0).round() / 100.0,
         },
     };
-    write_value(out, &json)
-}
-
-/// Writes JSON for people who look at it, too.
-pub fn write_value(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    // Each of a million small writes would be looked through for colours.
-    let mut out = BufWriter::with_capacity(1 << 16, out);
-    serde_json::to_writer_pretty(&mut out, value)?;
-    writeln!(out)?;
-    out.flush()
+    write_json(out, &json)
 }

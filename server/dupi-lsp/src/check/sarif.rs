@@ -6,8 +6,7 @@ use dupi::Kind;
 use serde_json::{Value, json};
 
 use super::findings::{Finding, Findings};
-use super::json::write_value;
-use crate::terminal::escape;
+use crate::terminal::{escape, write_json};
 
 /// GitHub refuses a run with more results; the worst come first.
 const MAX_RESULTS: usize = 25_000;
@@ -58,7 +57,7 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
             "results": results,
         }],
     });
-    write_value(out, &log)
+    write_json(out, &log)
 }
 
 fn rule(kind: Kind) -> String {

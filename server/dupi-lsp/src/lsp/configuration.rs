@@ -11,7 +11,7 @@ use crate::preferences::Preferences;
 /// How a folder is read. A project's file that cannot be used counts as none, and what is wrong with it is told.
 pub fn workspace(root: &Path, preferences: &Preferences) -> (Workspace, Option<BadConfiguration>) {
     let read = match std::fs::read_to_string(root.join(FILE)) {
-        Ok(text) => Options::parse(&text),
+        Ok(text) => Options::parse(&text, root),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Options::default()),
         Err(error) => Err(BadConfiguration { line: None, message: format!("cannot be read: {error}") }),
     };
@@ -20,7 +20,7 @@ pub fn workspace(root: &Path, preferences: &Preferences) -> (Workspace, Option<B
         Err(bad) => (Options::default(), Some(bad)),
     };
     // Each was found good by itself, and each key stands alone, so together they are.
-    let settings = preferences.options.clone().or(project).settings().unwrap_or_default();
+    let settings = preferences.options.clone().or(project).settings_in(root).unwrap_or_default();
     (Workspace { root: root.to_owned(), paths: vec![root.to_owned()], settings }, bad)
 }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::{Index, PLACES};
+use super::{CHUNKS, Index, PLACES};
 use crate::answer::Answer;
 use crate::blots::Blotting;
 use crate::clones::kept;
+use crate::containment::Sharing;
 use crate::locate::Places;
 use crate::segment::{Sizes, What};
 use crate::snapshot::Part;
@@ -24,7 +25,7 @@ pub struct Stats {
     /// Bytes of the documents' sources.
     pub source: u64,
     pub sizes: Sizes,
-    /// Bytes of the answers that are kept, and of where their copies are.
+    /// Bytes of the answers that are kept, of where their copies are, and of what files share.
     pub answers: u64,
     pub segments: usize,
     pub generation: u64,
@@ -75,7 +76,7 @@ impl Index {
             }
         }
         let answers = self.answers_on_disk().unwrap_or_default();
-        let kept = answers.iter().map(String::as_str).chain([PLACES]);
+        let kept = answers.iter().map(String::as_str).chain([PLACES, CHUNKS]);
         stats.answers = kept.filter_map(|name| self.store.len(name).ok()).sum();
         stats
     }
@@ -110,9 +111,14 @@ impl Index {
                 verified.problems.push(format!("{name} is damaged: what was found is found anew"));
             }
         }
-        let places = self.store.read(PLACES, super::MAX_ANSWER);
-        if places.is_ok_and(|bytes| !Places::is_whole(&bytes)) {
+        let is_damaged = |name: &str, is_whole: fn(&[u8]) -> bool| {
+            self.store.read(name, super::MAX_ANSWER).is_ok_and(|bytes| !is_whole(&bytes))
+        };
+        if is_damaged(PLACES, Places::is_whole) {
             verified.problems.push(format!("{PLACES} is damaged: where copies are is found anew"));
+        }
+        if is_damaged(CHUNKS, Sharing::is_whole) {
+            verified.problems.push(format!("{CHUNKS} is damaged: what files share is counted anew"));
         }
         verified
     }

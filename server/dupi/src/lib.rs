@@ -26,6 +26,7 @@ mod runs;
 pub mod search;
 pub mod segment;
 pub mod settings;
+pub mod simhash;
 pub mod skip;
 pub mod snapshot;
 pub mod store;

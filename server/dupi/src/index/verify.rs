@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::{Index, PLACES};
+use super::sketches::SKETCHES;
+use super::{ANSWER, Index, MAX_ANSWER, PLACES};
 use crate::answer::Answer;
 use crate::blots::Blotting;
 use crate::clones::kept;
 use crate::locate::Places;
 use crate::segment::{Sizes, What};
+use crate::simhash::Sketches;
 use crate::snapshot::Part;
 
 /// What an index holds.
@@ -24,7 +26,7 @@ pub struct Stats {
     /// Bytes of the documents' sources.
     pub source: u64,
     pub sizes: Sizes,
-    /// Bytes of the answers that are kept, and of where their copies are.
+    /// Bytes of the answers that are kept, of where their copies are, and of the sketches.
     pub answers: u64,
     pub segments: usize,
     pub generation: u64,
@@ -74,8 +76,8 @@ impl Index {
                 }
             }
         }
-        let answers = self.answers_on_disk().unwrap_or_default();
-        let kept = answers.iter().map(String::as_str).chain([PLACES]);
+        let kept = [ANSWER, SKETCHES].map(|end| self.kept_on_disk(end).unwrap_or_default()).concat();
+        let kept = kept.iter().map(String::as_str).chain([PLACES]);
         stats.answers = kept.filter_map(|name| self.store.len(name).ok()).sum();
         stats
     }
@@ -104,14 +106,17 @@ impl Index {
         for pair in paths.windows(2).filter(|pair| pair[0] == pair[1]) {
             verified.problems.push(format!("{} is current twice", pair[0]));
         }
-        for name in self.answers_on_disk().unwrap_or_default() {
-            let bytes = self.store.read(&name, super::MAX_ANSWER);
-            if bytes.is_ok_and(|bytes| Answer::read(&bytes).is_none()) {
-                verified.problems.push(format!("{name} is damaged: what was found is found anew"));
-            }
+        let kept = |end: &str| self.kept_on_disk(end).unwrap_or_default();
+        let is_damaged = |name: &str, is_whole: fn(&[u8]) -> bool| {
+            self.store.read(name, MAX_ANSWER).is_ok_and(|bytes| !is_whole(&bytes))
+        };
+        for name in kept(ANSWER).iter().filter(|name| is_damaged(name, |bytes| Answer::read(bytes).is_some())) {
+            verified.problems.push(format!("{name} is damaged: what was found is found anew"));
         }
-        let places = self.store.read(PLACES, super::MAX_ANSWER);
-        if places.is_ok_and(|bytes| !Places::is_whole(&bytes)) {
+        for name in kept(SKETCHES).iter().filter(|name| is_damaged(name, |bytes| Sketches::read(bytes).is_some())) {
+            verified.problems.push(format!("{name} is damaged: it is hashed anew"));
+        }
+        if is_damaged(PLACES, Places::is_whole) {
             verified.problems.push(format!("{PLACES} is damaged: where copies are is found anew"));
         }
         verified

@@ -17,6 +17,7 @@ pub mod index;
 mod judge;
 pub mod locate;
 pub mod manifest;
+pub mod minhash;
 mod nesting;
 pub mod place;
 pub mod posts;

@@ -15,7 +15,7 @@ use dupi::locate::locate;
 use dupi::search::with_threads;
 use dupi::{Progress, Report};
 
-use crate::terminal::{note, with_progress};
+use crate::terminal::{Top, note, top, unless_closed, with_progress};
 use crate::workspace::{IndexArguments, Place, WorkspaceArguments, tell_troubles};
 
 /// Nothing duplicated; something duplicated.
@@ -56,23 +56,6 @@ pub struct CheckArguments {
     no_index: bool,
 }
 
-/// A number of classes; `all` is more than there can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Top(usize);
-
-impl std::fmt::Display for Top {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
-
-fn top(text: &str) -> Result<Top, String> {
-    match text {
-        "all" => Ok(Top(usize::MAX)),
-        _ => text.parse().map(Top).map_err(|_| "neither a number nor `all`".to_owned()),
-    }
-}
-
 pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let start = Instant::now();
     let workspace = arguments.workspace.workspace()?;
@@ -85,11 +68,8 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
         Format::Json => json::write(&mut out, &report, &places(&report, indexed.as_mut(), &workspace)?),
     }
     .and_then(|()| out.flush());
-    match written {
-        // Who closes the pipe has seen enough; the exit code still tells.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => return Err(error.into()),
-        _ => {}
-    }
+    // The exit code still tells.
+    unless_closed(written)?;
     drop(out);
     if let Some(Indexed { index, place, .. }) = &mut indexed {
         with_threads(&workspace.settings, &workspace.root, || place.tidy(index))?;

@@ -2,11 +2,13 @@
 #![allow(clippy::print_stderr, reason = "this is the command line")]
 
 mod check;
+mod corpus;
 mod index;
 mod indexer;
 mod lsp;
 mod options;
 mod preferences;
+mod similar;
 mod terminal;
 mod workspace;
 
@@ -40,6 +42,10 @@ enum Command {
     Check(Box<check::CheckArguments>),
     /// Build or refresh what is remembered of files and folders; show, verify or clear it
     Index(Box<index::Arguments>),
+    /// Tell which files, or functions, are alike
+    Similar(Box<similar::Arguments>),
+    /// Find the duplicates of a corpus: documents in lines of JSON, or folders of source
+    Corpus(corpus::Arguments),
     /// Show what can be set in an editor
     Settings(preferences::Arguments),
 }
@@ -56,6 +62,8 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Index(arguments)) => index::run(&arguments),
+        Some(Command::Similar(arguments)) => similar::run(&arguments),
+        Some(Command::Corpus(arguments)) => corpus::run(&arguments),
         Some(Command::Settings(arguments)) => preferences::run(&arguments),
         None => lsp::run(arguments.server),
     };

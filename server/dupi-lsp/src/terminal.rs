@@ -77,6 +77,50 @@ pub fn percent(n: u64, of: u64) -> String {
     format!("{:.1} %", 100.0 * n as f64 / of.max(1) as f64)
 }
 
+/// How many to show; `all` is more than there can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Top(pub usize);
+
+impl std::fmt::Display for Top {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            usize::MAX => f.write_str("all"),
+            n => write!(f, "{n}"),
+        }
+    }
+}
+
+pub fn top(text: &str) -> Result<Top, String> {
+    match text {
+        "all" => Ok(Top(usize::MAX)),
+        _ => text.parse().map(Top).map_err(|_| "neither a number nor `all`".to_owned()),
+    }
+}
+
+/// Who closes the pipe has seen enough: that is no failure.
+pub fn unless_closed(written: std::io::Result<()>) -> std::io::Result<()> {
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Writes JSON for programs, and a last line break.
+pub fn write_json(out: &mut impl std::io::Write, value: &impl serde::Serialize) -> std::io::Result<()> {
+    // Each of a million small writes would be looked through for colours.
+    let mut out = std::io::BufWriter::with_capacity(1 << 16, out);
+    serde_json::to_writer_pretty(&mut out, value)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+/// How much is done, as a bar of twenty characters and in percent.
+pub fn bar(done: u64, of: u64) -> String {
+    const WIDTH: u64 = 20;
+    let share = |whole: u64| (u128::from(whole) * u128::from(done.min(of)) / u128::from(of.max(1))) as usize;
+    format!("[{:<20}] {:>3} %", "#".repeat(share(WIDTH)), share(100))
+}
+
 /// Tells on standard error what changes neither the answer nor the exit code.
 pub fn note(text: &str) {
     eprintln!("dupi-lsp: note: {}", escape(text));
@@ -166,6 +210,13 @@ mod tests {
         assert_eq!(grouped(1_234_567).replace('\u{202f}', " "), "1 234 567");
         assert_eq!(grouped(999), "999");
         assert_eq!(tally([("B", 2), ("C", 7), ("A", 2)]), "C 7, A 2, B 2");
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_what_is_done() {
+        assert_eq!(bar(0, 0), "[                    ]   0 %");
+        assert_eq!(bar(1, 2), "[##########          ]  50 %");
+        assert_eq!(bar(9, 8), "[####################] 100 %", "a file that grows");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is looked at, and where its index is: what `check` and `index` have in common.
+//! What is looked at, and where its index is: what `check`, `index` and the verbs that ask an index have in common.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,11 +6,12 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, anyhow, bail};
 use dupi::index::{Index, MEMORY, MIN_MEMORY, Workspace};
-use dupi::store::Folder;
+use dupi::search::with_threads;
+use dupi::store::{Folder, Memory};
 use dupi::{manifest, place};
 
 use crate::options::{Options, root};
-use crate::terminal;
+use crate::terminal::{self, with_progress};
 
 #[derive(clap::Args)]
 pub struct WorkspaceArguments {
@@ -26,12 +27,76 @@ pub struct WorkspaceArguments {
 
 impl WorkspaceArguments {
     pub fn workspace(&self) -> Result<Workspace> {
-        let paths = if self.paths.is_empty() { vec![PathBuf::from(".")] } else { self.paths.clone() };
-        let root = root(&paths)?;
-        let project = if self.no_config { Options::default() } else { Options::read(&root)? };
-        let settings = self.options.clone().or(project).settings()?;
-        let paths = paths.iter().map(|path| path.canonicalize()).collect::<std::io::Result<_>>()?;
-        Ok(Workspace { root, paths, settings })
+        workspace(&self.paths, &self.options, self.no_config)
+    }
+}
+
+fn workspace(paths: &[PathBuf], options: &Options, no_config: bool) -> Result<Workspace> {
+    let paths = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
+    let root = root(&paths)?;
+    let project = if no_config { Options::default() } else { Options::read(&root)? };
+    let settings = options.clone().or(project).settings()?;
+    let paths = paths.iter().map(|path| path.canonicalize()).collect::<std::io::Result<_>>()?;
+    Ok(Workspace { root, paths, settings })
+}
+
+/// What verbs have in common that ask the index a question.
+#[derive(clap::Args)]
+pub struct QueryArguments {
+    /// Files and folders that are asked about [default: the current folder]
+    #[arg(long = "in", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Ask the index as it is, without a look at which files changed
+    #[arg(long)]
+    no_refresh: bool,
+    #[command(flatten)]
+    options: Options,
+    /// Do not read dupi.toml
+    #[arg(long)]
+    no_config: bool,
+    #[command(flatten)]
+    index: IndexArguments,
+}
+
+impl QueryArguments {
+    pub fn workspace(&self) -> Result<Workspace> {
+        workspace(&self.paths, &self.options, self.no_config)
+    }
+
+    /// Asks the index, brought up to date as a check does it. What can wait is done after the answer.
+    pub fn ask<T: Send>(
+        &self,
+        workspace: &Workspace,
+        question: impl FnOnce(&mut Index) -> Result<T> + Send,
+    ) -> Result<T> {
+        let Workspace { root, settings, .. } = workspace;
+        let place = self.index.place(workspace)?;
+        if self.no_refresh {
+            if !place.exists() {
+                bail!("no index of {} at {}: leave out `--no-refresh`", root.display(), place.folder.display());
+            }
+            return with_threads(settings, root, || question(&mut place.look(workspace)?))?;
+        }
+        let mut index = with_progress(|progress| {
+            with_threads(settings, root, || {
+                let mut index = place.open(workspace).unwrap_or_else(|error| {
+                    terminal::note(&format!("the index is made for this once: {error:#}"));
+                    Index::open(Arc::new(Memory::default()), workspace.clone(), place.memory)
+                });
+                index.refresh(progress)?;
+                anyhow::Ok(index)
+            })
+        })??;
+        tell_troubles(&mut index);
+        if index.stats().documents == 0 {
+            bail!("nothing indexed: no source file under {}", root.display());
+        }
+        with_threads(settings, root, || {
+            let answer = question(&mut index);
+            place.tidy(&mut index);
+            tell_troubles(&mut index);
+            answer
+        })?
     }
 }
 

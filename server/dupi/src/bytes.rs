@@ -1,4 +1,42 @@
 //! Numbers in files: LEB128 and little-endian, read with bounds. Wrong bytes give nothing, never a panic.
+//! And the frame around what is kept beside an index.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What is around a file that is kept, and can always be made anew.
+///
+/// ```text
+/// magic  version u32  key u64  body (zstd)  xxh3 of all before u64
+/// ```
+pub struct Frame {
+    pub magic: &'static [u8; 8],
+    pub version: u32,
+}
+
+impl Frame {
+    const HEADER: usize = 8 + 4 + 8;
+    const CHECKSUM: usize = 8;
+
+    /// `key`: what the body is of; it is for who reads it to compare.
+    pub fn wrap(&self, key: u64, body: &[u8], level: i32) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend(self.magic);
+        out.extend(self.version.to_le_bytes());
+        out.extend(key.to_le_bytes());
+        out.extend(zstd::bulk::compress(body, level).unwrap_or_default());
+        out.extend(xxh3_64(&out).to_le_bytes());
+        out
+    }
+
+    /// The key and the body, as it was compressed. Nothing, unless these bytes are whole and of this version.
+    pub fn open<'a>(&self, bytes: &'a [u8]) -> Option<(u64, &'a [u8])> {
+        let (content, checksum) = bytes.split_at_checked(bytes.len().checked_sub(Frame::CHECKSUM)?)?;
+        let (header, body) = content.split_at_checked(Frame::HEADER)?;
+        let known = header[..8] == *self.magic && header[8..12] == self.version.to_le_bytes();
+        let key = u64::from_le_bytes(header[12..].try_into().ok()?);
+        (known && checksum == xxh3_64(content).to_le_bytes()).then_some((key, body))
+    }
+}
 
 /// Appends a number as LEB128.
 pub fn put(out: &mut Vec<u8>, mut number: u64) {

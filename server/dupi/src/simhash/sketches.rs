@@ -1,7 +1,7 @@
 //! The hashes of all documents of a workspace with their tables, kept: only documents that came are hashed anew.
 //!
 //! ```text
-//! file:   "dupisim\0"  version u32  key u64  body  xxh3 of all before u64
+//! file:   the frame of `bytes.rs`, its key a fingerprint of what is hashed
 //! body:   distance  blocks  n  n × identity u64  n × number of its prints
 //!         of each print, one column after the other: first line · lines · hash u64
 //!         m  m × hash u64, in order  and for each table m × place of a hash u32
@@ -18,15 +18,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::prints::{Frequencies, Grain, Print, Weighting, prints};
 use super::{Blocking, Tables, distance, find_all};
 use crate::answer::Member;
-use crate::bytes::{Reader, put};
+use crate::bytes::{Frame, Reader, put};
 use crate::clones::Library;
-use crate::document::Document;
 
 /// 1: the first.
-const VERSION: u32 = 1;
-const MAGIC: &[u8; 8] = b"dupisim\0";
-const HEADER: usize = 8 + 4 + 8;
-const CHECKSUM: usize = 8;
+const FRAME: Frame = Frame { magic: b"dupisim\0", version: 1 };
+/// How hard the file is compressed: hashes do not become smaller by it, the rest does.
+const LEVEL: i32 = 1;
 
 /// What is hashed, and what counts as near.
 #[derive(Clone, Debug)]
@@ -43,11 +41,6 @@ impl Sketching {
     pub(crate) fn key(&self) -> u64 {
         let Sketching { grain, weighting, min_tokens, .. } = self;
         xxh3_64(format!("{} {grain:?} {weighting:?} {min_tokens}", env!("DUPI_ENGINE")).as_bytes())
-    }
-
-    /// The hashes of a document that stands alone. With weights by frequency it has none.
-    pub fn prints(&self, document: &Document) -> Option<Vec<Print>> {
-        (self.weighting == Weighting::Tf).then(|| prints(document, self.grain, self.min_tokens, None))
     }
 }
 
@@ -178,9 +171,6 @@ impl Sketches {
 
     pub fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        out.extend(MAGIC);
-        out.extend(VERSION.to_le_bytes());
-        out.extend(self.key.to_le_bytes());
         put(&mut out, u64::from(self.tables.blocking.distance));
         put(&mut out, u64::from(self.tables.blocking.blocks));
         put(&mut out, self.identities.len() as u64);
@@ -193,20 +183,14 @@ impl Sketches {
         put(&mut out, self.tables.hashes.len() as u64);
         self.tables.hashes.iter().for_each(|hash| out.extend(hash.to_le_bytes()));
         self.tables.orders.iter().flatten().for_each(|place| out.extend(place.to_le_bytes()));
-        out.extend(xxh3_64(&out).to_le_bytes());
-        out
+        FRAME.wrap(self.key, &out, LEVEL)
     }
 
     /// Nothing, unless these bytes are sketches of this version.
     pub fn read(bytes: &[u8]) -> Option<Sketches> {
-        let (content, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM)?)?;
-        let (header, body) = content.split_at_checked(HEADER)?;
-        let known = header[..8] == *MAGIC && header[8..12] == VERSION.to_le_bytes();
-        if !known || checksum != xxh3_64(content).to_le_bytes() {
-            return None;
-        }
-        let key = u64::from_le_bytes(header[12..].try_into().ok()?);
-        let mut reader = Reader::new(body);
+        let (key, body) = FRAME.open(bytes)?;
+        let body = zstd::stream::decode_all(body).ok()?;
+        let mut reader = Reader::new(&body);
         let blocking = Blocking::new(reader.u32()?, reader.u32()?).ok()?;
         let n = reader.count(9)?;
         let identities = (0..n).map(|_| reader.u64()).collect::<Option<Vec<u64>>>()?;
@@ -241,6 +225,7 @@ mod tests {
 
     use super::*;
     use crate::clones::tests::Shelf;
+    use crate::document::Document;
     use crate::search::tests::{documents, settings};
 
     fn programs(seeds: &[u8]) -> Vec<Arc<Document>> {

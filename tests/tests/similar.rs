@@ -7,7 +7,7 @@ use dupi_tests::workspace::Workspace;
 use serde_json::{Value, json};
 
 fn function(name: &str, n: u32) -> String {
-    let steps: String = (0..30).map(|i| format!("\tv{} := f{}(v, {})\n", n + i, n * 3 + i, i * n)).collect();
+    let steps: String = (0..100).map(|i| format!("\tv{} := f{}(v, {})\n", n + i, n * 3 + i, i * n)).collect();
     format!("func {name}(v int) {{\n{steps}}}\n")
 }
 
@@ -62,9 +62,9 @@ fn files_and_functions_near_each_other_are_found() {
     let functions = place.run(&["--functions", "--distance", "0", "--blocks", "2", "--format", "json"]).json();
     let b = &functions.as_array().expect("a list")[1];
     assert_eq!(b["left"].as_array().map(Vec::len), Some(4), "{functions}");
-    assert_eq!(b["left"][0], json!({ "path": "a.go", "startLine": 36, "endLine": 67 }));
+    assert_eq!(b["left"][0], json!({ "path": "a.go", "startLine": 106, "endLine": 207 }));
     let text = place.run(&["--functions", "far.go"]).stdout;
-    assert!(text.contains(" 0 bits far.go:36-67  ~  a.go:36-67\n"), "{text}");
+    assert!(text.contains(" 0 bits far.go:106-207  ~  a.go:106-207\n"), "{text}");
     assert_eq!(place.found(&["--weights", "tf-idf"])[0].1, ["a.go", "copy/a.go"]);
 }
 

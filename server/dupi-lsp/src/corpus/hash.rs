@@ -212,7 +212,8 @@ impl Reader<'_> {
 
     /// The text of a line, and its path if one is wanted and there.
     fn pick(&self, line: &[u8]) -> Result<(String, Option<String>), String> {
-        let object: HashMap<String, &RawValue> = serde_json::from_slice(line).map_err(|error| without_line(&error))?;
+        let object: HashMap<String, &RawValue> =
+            serde_json::from_slice(line.trim_ascii_end()).map_err(|error| without_line(&error))?;
         let value = |key: &str| object.get(key).and_then(|value| serde_json::from_str::<String>(value.get()).ok());
         let text = value(&self.arguments.key).ok_or_else(|| format!("no text at the key `{}`", self.arguments.key))?;
         Ok((text, if self.shape.of == Of::Tokens { value(&self.arguments.path_key) } else { None }))
@@ -223,5 +224,5 @@ impl Reader<'_> {
 fn without_line(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
-    format!("{what} at column {}", error.column())
+    if error.column() == 0 { what.to_owned() } else { format!("{what} at column {}", error.column()) }
 }

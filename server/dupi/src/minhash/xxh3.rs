@@ -8,8 +8,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::features::Features;
 
-/// Seeds that are hashed side by side.
-const LANES: usize = 16;
+/// Seeds that are hashed side by side: half of them would wait for the multiplications of the others.
+const LANES: usize = 32;
 /// Features up to this length are hashed side by side; the function for longer ones needs products of 128 bits, for
 /// which there are no vector instructions.
 const SHORT: usize = 8;

@@ -12,6 +12,7 @@
 pub mod features;
 pub mod flags;
 pub mod hashes;
+mod lanes;
 mod murmur3;
 pub mod seen;
 pub mod sieve;

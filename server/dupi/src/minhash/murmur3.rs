@@ -1,14 +1,11 @@
 //! The least MurmurHash3 (x86, 32 bits) of some features, for each of many seeds.
 //!
-//! A feature is short, so most of the work is what is done for each seed. Seeds are hashed side by side, in loops that
-//! become vector instructions; what does not depend on the seed is done once for a feature.
+//! A feature is short, so most of the work is what is done for each seed: see `lanes` for how.
 
 use pulp::Arch;
 
 use super::features::Features;
-
-/// Seeds that are hashed side by side: as many as their least hashes stay in registers.
-const LANES: usize = 32;
+use super::lanes;
 
 const ROTATION: u32 = 13;
 const STEP: u32 = 0xe654_6b64;
@@ -33,6 +30,15 @@ impl<const BLOCKS: usize> Key<BLOCKS> {
         let mut blocks: [u32; BLOCKS] = std::array::from_fn(|i| scramble(u32::from_le_bytes(blocks[i])));
         blocks[0] = blocks[0].rotate_left(ROTATION);
         Key { blocks, rest: scramble(u32::from_le_bytes(last)) ^ feature.len() as u32 }
+    }
+}
+
+impl<const BLOCKS: usize> lanes::Key for Key<BLOCKS> {
+    type Hash = u32;
+    const GREATEST: u32 = u32::MAX;
+
+    fn seed(seed: u32) -> u32 {
+        seed.rotate_left(ROTATION)
     }
 
     #[inline(always)]
@@ -62,22 +68,7 @@ pub fn least(arch: Arch, n: usize, features: &Features) -> Vec<u32> {
 /// Lowers them to those of the features with so many blocks.
 fn lower<const BLOCKS: usize>(arch: Arch, least: &mut [u32], features: &Features) {
     let keys: Vec<Key<BLOCKS>> = features.of_lengths(4 * BLOCKS..4 * BLOCKS + 4).map(|f| Key::new(f.bytes())).collect();
-    for (chunk, first) in least.chunks_mut(LANES).zip((0..).step_by(LANES)) {
-        let mut lanes = [u32::MAX; LANES];
-        lanes[..chunk.len()].copy_from_slice(chunk);
-        let seeds: [u32; LANES] = std::array::from_fn(|lane| (first + lane as u32).rotate_left(ROTATION));
-        arch.dispatch(
-            #[inline(always)]
-            || {
-                for key in &keys {
-                    for (least, &seed) in lanes.iter_mut().zip(&seeds) {
-                        *least = (*least).min(key.hash(seed));
-                    }
-                }
-            },
-        );
-        chunk.copy_from_slice(&lanes[..chunk.len()]);
-    }
+    lanes::lower(arch, least, &keys);
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ fn settle(entries: &mut Vec<Entry>, duplicates: &mut [bool]) {
 
 /// Which of `n` equal parts of all values a bucket is in, unless its document takes no part.
 fn part_of(bucket: Bucket, n: u64) -> Option<u64> {
-    (bucket != NONE).then(|| ((bucket >> 64) * u128::from(n) >> 64) as u64)
+    (bucket != NONE).then(|| (((bucket >> 64) * u128::from(n)) >> 64) as u64)
 }
 
 /// Which documents of one file have a bucket that was seen.
@@ -111,6 +111,9 @@ mod tests {
     use crate::minhash::hashes::HashesWriter;
     use crate::minhash::{BUCKETS, Function, Hasher, Of, Shape, WIDTH, murmur3};
 
+    /// A hash of some bytes, by seed.
+    type Naive = fn(&[u8], u64) -> u64;
+
     const QUIET: Progress = &|_, _| {};
 
     fn shape(function: Function) -> Shape {
@@ -135,7 +138,7 @@ mod tests {
 
     /// The algorithm as it is described: 20 least hashes in the order of their seeds are a bucket, 40 buckets a document,
     /// and who has a bucket that was seen before is a duplicate.
-    fn reference(texts: &[Option<String>], hash: fn(&[u8], u64) -> u64) -> Vec<bool> {
+    fn reference(texts: &[Option<String>], hash: Naive) -> Vec<bool> {
         let mut seen: HashSet<(usize, Vec<u64>)> = HashSet::new();
         let mut duplicates = Vec::new();
         for text in texts {
@@ -187,7 +190,7 @@ mod tests {
         #[test]
         fn flags_are_those_of_the_reference_for_any_memory_and_any_groups(texts in texts(), cut: u8, memory in 1..400u64) {
             let (_folder, path) = folder();
-            let functions: [(Function, fn(&[u8], u64) -> u64); 2] =
+            let functions: [(Function, Naive); 2] =
                 [(Function::Murmur3, murmur3), (Function::Xxh3, xxh3_64_with_seed)];
             for (function, hash) in functions {
                 let expected = reference(&texts, hash);

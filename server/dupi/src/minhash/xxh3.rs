@@ -1,4 +1,4 @@
-//! The least XXH3 (64 bits) of some features, for each of many seeds; see `murmur3` for how.
+//! The least XXH3 (64 bits) of some features, for each of many seeds; see `lanes` for how.
 //!
 //! Up to eight bytes, which is all of ASCII, what is done before the first multiplication is linear over exclusive or,
 //! so seed and feature go through it apart: two multiplications are left for each seed.
@@ -7,9 +7,8 @@ use pulp::Arch;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::features::Features;
+use super::lanes;
 
-/// Seeds that are hashed side by side: half of them would wait for the multiplications of the others.
-const LANES: usize = 32;
 /// Features up to this length are hashed side by side; the function for longer ones needs products of 128 bits, for
 /// which there are no vector instructions.
 const SHORT: usize = 8;
@@ -28,15 +27,20 @@ fn spread(bits: u64) -> u64 {
     bits ^ bits.rotate_left(49) ^ bits.rotate_left(24)
 }
 
-fn spread_seed(seed: u32) -> u64 {
-    let both = u64::from(seed) ^ u64::from(seed.swap_bytes()) << 32;
-    spread(FLIP.wrapping_sub(both))
-}
-
 impl Key {
     fn new(feature: &[u8]) -> Key {
         let four = |at: usize| feature[at..].first_chunk().map_or(0, |bytes| u64::from(u32::from_le_bytes(*bytes)));
         Key { spread: spread(four(feature.len() - 4) | four(0) << 32), len: feature.len() as u64 }
+    }
+}
+
+impl lanes::Key for Key {
+    type Hash = u64;
+    const GREATEST: u64 = u64::MAX;
+
+    fn seed(seed: u32) -> u64 {
+        let both = u64::from(seed) ^ u64::from(seed.swap_bytes()) << 32;
+        spread(FLIP.wrapping_sub(both))
     }
 
     #[inline(always)]
@@ -51,22 +55,7 @@ impl Key {
 pub fn least(arch: Arch, n: usize, features: &Features) -> Vec<u64> {
     let mut least = vec![u64::MAX; n];
     let keys: Vec<Key> = features.of_lengths(0..SHORT + 1).map(|feature| Key::new(feature.bytes())).collect();
-    for (chunk, first) in least.chunks_mut(LANES).zip((0..).step_by(LANES)) {
-        let mut lanes = [u64::MAX; LANES];
-        lanes[..chunk.len()].copy_from_slice(chunk);
-        let seeds: [u64; LANES] = std::array::from_fn(|lane| spread_seed(first + lane as u32));
-        arch.dispatch(
-            #[inline(always)]
-            || {
-                for key in &keys {
-                    for (least, &seed) in lanes.iter_mut().zip(&seeds) {
-                        *least = (*least).min(key.hash(seed));
-                    }
-                }
-            },
-        );
-        chunk.copy_from_slice(&lanes[..chunk.len()]);
-    }
+    lanes::lower(arch, &mut least, &keys);
     for feature in features.of_lengths(SHORT + 1..usize::MAX) {
         for (least, seed) in least.iter_mut().zip(0..) {
             *least = (*least).min(xxh3_64_with_seed(feature.bytes(), seed));

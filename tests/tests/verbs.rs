@@ -199,7 +199,7 @@ fn similar_tells_shares_in_both_directions() {
     assert_eq!(&one[0], file("a.go"));
     let csv = place.run(&["similar", "--format", "csv", "--min-chunks", "1"]).stdout;
     assert!(csv.starts_with("path,chunks,other,other_chunks,shared,share,share_of_other\n"), "{csv}");
-    assert!(csv.contains("a.go,") && place.run(&["similar", "--min-chunks", "1"]).stdout.contains(" of a.go in "));
+    assert!(csv.contains("\"a.go\",") && place.run(&["similar", "--min-chunks", "1"]).stdout.contains(" of a.go in "));
 }
 
 #[test]

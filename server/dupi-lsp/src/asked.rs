@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use dupi::Zone;
 use dupi::document::Document;
 use dupi::index::Workspace;
+use dupi::quarantine::Quarantine;
 
 use crate::options::languages;
 
@@ -62,7 +63,7 @@ pub fn read(text: &Path, lines: bool, language: &LanguageArgument, workspace: &W
     // Whether it is generated matters for what is looked through, not for what is asked about.
     let mut reading = workspace.clone();
     reading.settings.zones.push(Zone::Generated);
-    let buffer = reading.buffer(&path, Some(language), &bytes);
+    let buffer = reading.buffer(&path, Some(language), &bytes, &Quarantine::default(), true);
     let document = match (buffer.document, buffer.skipped) {
         (Some(document), _) if !document.codes.is_empty() => document,
         (_, Some(reason)) => bail!("cannot ask about {shown}: {reason}"),

@@ -4,6 +4,7 @@
 mod asked;
 mod blot;
 mod check;
+mod corpus;
 mod extract;
 mod git;
 mod index;
@@ -64,8 +65,10 @@ enum Command {
     Like(Box<like::Arguments>),
     /// Show how the blots of the workspace are spread
     Inspect(Box<inspect::Arguments>),
-    /// Tell how much of a file, or of each, stands in others
+    /// Tell which files, or functions, are alike: how much of each stands in others, or by simhash
     Similar(Box<similar::Arguments>),
+    /// Find the duplicates of a corpus: documents in lines of JSON, or folders of source
+    Corpus(corpus::Arguments),
     /// Show what can be set in an editor
     Settings(preferences::Arguments),
 }
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Some(Command::Like(arguments)) => like::run(&arguments),
         Some(Command::Inspect(arguments)) => inspect::run(&arguments),
         Some(Command::Similar(arguments)) => similar::run(&arguments),
+        Some(Command::Corpus(arguments)) => corpus::run(&arguments),
         Some(Command::Settings(arguments)) => preferences::run(&arguments),
         None => lsp::run(arguments.server),
     };

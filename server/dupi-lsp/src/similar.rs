@@ -1,6 +1,7 @@
 //! `dupi-lsp similar`: which files are alike. One file for each way to tell.
 
 mod containment;
+mod simhash;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,6 +19,8 @@ const TOP: usize = 25;
 enum By {
     /// The share of a file's chunks that stand in another
     Containment,
+    /// How few bits of their simhashes differ
+    Simhash,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -32,7 +35,7 @@ enum Format {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "A chunk is a blot that winnowing keeps of a file, counted once. One that stands in more than 1000 files tells nothing of any two, and counts for none.\nExit code: 0 done, 2 wrong usage, no such file or nothing indexed.\n\nExamples:\n  dupi-lsp similar                              the files most contained in others\n  dupi-lsp similar src/main.go                  who has how much of this file, and it of them\n  dupi-lsp similar --format csv > table.csv     the whole table: 100 others for each file at most\n  dupi-lsp similar --format json | jq '.[0]'"
+    after_help = "A chunk is a blot that winnowing keeps of a file, counted once. One that stands in more than 1000 files tells nothing of any two, and counts for none.\nExit code: 0 done, 2 wrong usage, no such file or nothing indexed.\n\nExamples:\n  dupi-lsp similar                              the files most contained in others\n  dupi-lsp similar src/main.go                  who has how much of this file, and it of them\n  dupi-lsp similar --format csv > table.csv     the whole table: 100 others for each file at most\n  dupi-lsp similar --format json | jq '.[0]'\n  dupi-lsp similar --by simhash                             all files of which few bits differ\n  dupi-lsp similar --by simhash src/main.go                 those that are near this file\n  dupi-lsp similar --by simhash --functions --distance 2    functions instead of files, nearer ones\n  dupi-lsp similar --by simhash --weights tf-idf            what stands everywhere counts for less"
 )]
 pub struct Arguments {
     /// A file of the workspace [default: all of them]
@@ -51,11 +54,14 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 10)]
     min_chunks: u32,
     #[command(flatten)]
+    simhash: simhash::SimhashArguments,
+    #[command(flatten)]
     query: QueryArguments,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     match arguments.by {
         By::Containment => containment::run(arguments),
+        By::Simhash => simhash::run(arguments),
     }
 }

@@ -106,12 +106,26 @@ pub fn unless_closed(written: std::io::Result<()>) -> std::io::Result<()> {
 }
 
 /// Writes JSON for programs, and a last line break.
-pub fn write_json(out: &mut impl std::io::Write, value: &impl serde::Serialize) -> std::io::Result<()> {
+pub fn write_json(out: &mut (impl std::io::Write + ?Sized), value: &impl serde::Serialize) -> std::io::Result<()> {
     // Each of a million small writes would be looked through for colours.
     let mut out = std::io::BufWriter::with_capacity(1 << 16, out);
     serde_json::to_writer_pretty(&mut out, value)?;
     writeln!(out)?;
     out.flush()
+}
+
+/// A text in a table of RFC 4180. Spreadsheets take one that starts with certain signs for a formula, unless a quotation mark is before it.
+pub fn csv_field(text: &str) -> String {
+    let text = escape(text);
+    let guard = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    format!("\"{guard}{}\"", text.replace('"', "\"\""))
+}
+
+/// How much is done, as a bar of twenty characters and in percent.
+pub fn bar(done: u64, of: u64) -> String {
+    const WIDTH: u64 = 20;
+    let share = |whole: u64| (u128::from(whole) * u128::from(done.min(of)) / u128::from(of.max(1))) as usize;
+    format!("[{:<20}] {:>3} %", "#".repeat(share(WIDTH)), share(100))
 }
 
 /// Tells on standard error what changes neither the answer nor the exit code.
@@ -203,6 +217,13 @@ mod tests {
         assert_eq!(grouped(1_234_567).replace('\u{202f}', " "), "1 234 567");
         assert_eq!(grouped(999), "999");
         assert_eq!(tally([("B", 2), ("C", 7), ("A", 2)]), "C 7, A 2, B 2");
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_what_is_done() {
+        assert_eq!(bar(0, 0), "[                    ]   0 %");
+        assert_eq!(bar(1, 2), "[##########          ]  50 %");
+        assert_eq!(bar(9, 8), "[####################] 100 %", "a file that grows");
     }
 
     #[test]

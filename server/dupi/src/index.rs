@@ -7,6 +7,7 @@
 
 mod merge;
 mod read;
+mod sketches;
 mod verify;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -60,7 +61,7 @@ const ATTEMPTS: usize = 5;
 /// The trouble of one who cannot write.
 const IN_MEMORY: &str = "the index stays in memory";
 
-/// Answers that are kept, one for each way to judge: a project has few.
+/// Answers that are kept, one for each way to judge, and sketches, one for each way to hash: a project has few.
 const MAX_ANSWERS: usize = 4;
 const ANSWER: &str = ".ans";
 /// No answer is larger; what is, is none.
@@ -702,7 +703,7 @@ impl Index {
         let Settled { shown: classes, ignored } = snapshot::settled(&answer, &files, settings);
         if self.may_keep() && !self.kept_answers.contains(&key) {
             let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&answer.write()));
-            match written.and_then(|()| self.drop_answers(&name)) {
+            match written.and_then(|()| self.drop_others(&name, ANSWER)) {
                 Ok(()) => drop(self.kept_answers.insert(key)),
                 Err(error) => self.trouble("what was found is not kept", &error),
             }
@@ -766,10 +767,10 @@ impl Index {
         Ok(table)
     }
 
-    /// The names of the answers on disk.
-    fn answers_on_disk(&self) -> io::Result<Vec<String>> {
+    /// The names of the files on disk that end so: the answers, or the sketches.
+    fn kept_on_disk(&self, end: &str) -> io::Result<Vec<String>> {
         let mut names = self.store.names()?;
-        names.retain(|name| name.ends_with(ANSWER));
+        names.retain(|name| name.ends_with(end));
         Ok(names)
     }
 
@@ -779,9 +780,9 @@ impl Index {
         self.answers.contains_key(&key) || self.store.len(&answer_name(key)).is_ok()
     }
 
-    /// Removes the answers of other settings, if they are too many.
-    fn drop_answers(&self, keep: &str) -> io::Result<()> {
-        let mut others = self.answers_on_disk()?;
+    /// Removes the files of other settings that end so, if they are too many.
+    fn drop_others(&self, keep: &str, end: &str) -> io::Result<()> {
+        let mut others = self.kept_on_disk(end)?;
         others.retain(|name| name != keep);
         let excess = others.len().saturating_sub(MAX_ANSWERS - 1);
         others.iter().take(excess).try_for_each(|name| self.store.remove(name))

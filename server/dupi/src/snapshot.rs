@@ -14,6 +14,7 @@ use crate::raw::{Settled, settle};
 use crate::search::File;
 use crate::segment::{self, Entry, Segment, What};
 use crate::settings::Settings;
+use crate::simhash::{Sketches, Sketching};
 use crate::skip::{Skip, SkipReason};
 
 /// A segment with those of its entries that are no longer current.
@@ -405,6 +406,16 @@ impl Snapshot {
             let updated = before.and_then(|(answer, snapshot)| self.updated(members, answer, snapshot, settings));
             updated.or_else(|| Answer::find(members, self, settings))
         })
+    }
+
+    /// The hashes of the documents: from what they were before, as far as that is possible.
+    pub(crate) fn sketches(
+        &self,
+        members: &[Member],
+        sketching: &Sketching,
+        before: Option<Sketches>,
+    ) -> Option<Sketches> {
+        self.while_whole(|| Sketches::find(members, self, sketching, before))
     }
 
     pub(crate) fn updated(

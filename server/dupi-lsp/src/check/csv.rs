@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::findings::Findings;
-use crate::terminal::escape;
+use crate::terminal::csv_field;
 
 pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
     let columns = "class,kind,zone,language,tokens,lines,similarity,status,copy,path,start_line,start_column,end_line,\
@@ -16,7 +16,7 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
             write!(
                 out,
                 "{},{},{},{},{},{},{:.4},{},{},{},{},{},{},{},{}\r\n",
-                field(&finding.id()),
+                csv_field(&finding.id()),
                 class.kind.name(),
                 class.zone.name(),
                 finding.file(copy).language.name,
@@ -25,7 +25,7 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
                 class.similarity,
                 finding.news.map_or("", |news| news.name()),
                 copy + 1,
-                field(finding.path(copy)),
+                csv_field(finding.path(copy)),
                 place.start.line + 1,
                 place.start.column + 1,
                 place.end.line + 1,
@@ -35,11 +35,4 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A text. Spreadsheets take one that starts with certain signs for a formula, unless a quotation mark is before it.
-fn field(text: &str) -> String {
-    let text = escape(text);
-    let guard = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
-    format!("\"{guard}{}\"", text.replace('"', "\"\""))
 }

@@ -11,7 +11,7 @@ use dupi::index::Workspace;
 use serde::Serialize;
 
 use super::{Arguments, Format};
-use crate::terminal::{escape, grouped, unless_closed, write_json};
+use crate::terminal::{csv_field, escape, grouped, unless_closed, write_json};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -100,20 +100,11 @@ fn csv(out: &mut impl Write, files: &[Contained]) -> io::Result<()> {
     for file in files {
         let JsonFile { path, chunks, others, .. } = json(file);
         for JsonOther { path: other, chunks: other_chunks, shared, share, share_of_other } in others {
-            let (path, other) = (quoted(path), quoted(other));
+            let (path, other) = (csv_field(path), csv_field(other));
             writeln!(out, "{path},{chunks},{other},{other_chunks},{shared},{share},{share_of_other}")?;
         }
     }
     out.flush()
-}
-
-/// A field as RFC 4180 has it. One that a spreadsheet would take for a formula is quoted with a mark that it is text.
-fn quoted(field: &str) -> String {
-    let formula = field.starts_with(['=', '+', '-', '@']);
-    if formula || field.contains([',', '"', '\n', '\r']) {
-        return format!("\"{}{}\"", if formula { "'" } else { "" }, field.replace('"', "\"\""));
-    }
-    field.to_owned()
 }
 
 fn text(out: &mut impl Write, files: &[Contained], top: usize) -> io::Result<()> {
@@ -162,18 +153,4 @@ fn text_of_one(out: &mut impl Write, file: &Contained, top: usize) -> io::Result
         )?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_field_is_quoted_where_it_must_be() {
-        for (field, written) in
-            [("a/b.go", "a/b.go"), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("=1+2", "\"'=1+2\"")]
-        {
-            assert_eq!(quoted(field), written);
-        }
-    }
 }

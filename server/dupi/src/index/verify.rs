@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::{CHUNKS, Index, PLACES};
+use super::sketches::SKETCHES;
+use super::{ANSWER, CHUNKS, Index, MAX_ANSWER, PLACES};
 use crate::answer::Answer;
 use crate::blots::Blotting;
 use crate::clones::kept;
 use crate::containment::Sharing;
 use crate::locate::Places;
 use crate::segment::{Sizes, What};
+use crate::simhash::Sketches;
 use crate::snapshot::Part;
 
 /// What an index holds.
@@ -25,7 +27,7 @@ pub struct Stats {
     /// Bytes of the documents' sources.
     pub source: u64,
     pub sizes: Sizes,
-    /// Bytes of the answers that are kept, of where their copies are, and of what files share.
+    /// Bytes of the answers that are kept, of where their copies are, of what files share, and of the sketches.
     pub answers: u64,
     pub segments: usize,
     pub generation: u64,
@@ -75,8 +77,8 @@ impl Index {
                 }
             }
         }
-        let answers = self.answers_on_disk().unwrap_or_default();
-        let kept = answers.iter().map(String::as_str).chain([PLACES, CHUNKS]);
+        let kept = [ANSWER, SKETCHES].map(|end| self.kept_on_disk(end).unwrap_or_default()).concat();
+        let kept = kept.iter().map(String::as_str).chain([PLACES, CHUNKS]);
         stats.answers = kept.filter_map(|name| self.store.len(name).ok()).sum();
         stats
     }
@@ -105,15 +107,16 @@ impl Index {
         for pair in paths.windows(2).filter(|pair| pair[0] == pair[1]) {
             verified.problems.push(format!("{} is current twice", pair[0]));
         }
-        for name in self.answers_on_disk().unwrap_or_default() {
-            let bytes = self.store.read(&name, super::MAX_ANSWER);
-            if bytes.is_ok_and(|bytes| Answer::read(&bytes).is_none()) {
-                verified.problems.push(format!("{name} is damaged: what was found is found anew"));
-            }
-        }
+        let kept = |end: &str| self.kept_on_disk(end).unwrap_or_default();
         let is_damaged = |name: &str, is_whole: fn(&[u8]) -> bool| {
-            self.store.read(name, super::MAX_ANSWER).is_ok_and(|bytes| !is_whole(&bytes))
+            self.store.read(name, MAX_ANSWER).is_ok_and(|bytes| !is_whole(&bytes))
         };
+        for name in kept(ANSWER).iter().filter(|name| is_damaged(name, |bytes| Answer::read(bytes).is_some())) {
+            verified.problems.push(format!("{name} is damaged: what was found is found anew"));
+        }
+        for name in kept(SKETCHES).iter().filter(|name| is_damaged(name, |bytes| Sketches::read(bytes).is_some())) {
+            verified.problems.push(format!("{name} is damaged: it is hashed anew"));
+        }
         if is_damaged(PLACES, Places::is_whole) {
             verified.problems.push(format!("{PLACES} is damaged: where copies are is found anew"));
         }

@@ -126,7 +126,7 @@ impl Blocking {
     fn pairs(&self, hashes: &[u64], table: usize) -> Vec<(u64, u64)> {
         let arrangement = &self.arrangements[table];
         let mut moved: Vec<u64> = hashes.iter().map(|&hash| arrangement.apply(hash)).collect();
-        sort_by_prefix(&mut moved, arrangement.prefix.count_ones());
+        moved.sort_unstable();
         let mut pairs = Vec::new();
         for group in moved.chunk_by(|a, b| (a ^ b) & arrangement.prefix == 0) {
             for (i, &a) in group.iter().enumerate() {
@@ -144,25 +144,6 @@ impl Blocking {
     /// Does no table before this one have both side by side?
     fn is_first(&self, table: usize, a: u64, b: u64) -> bool {
         self.arrangements[..table].iter().all(|before| (a ^ b) & before.chosen != 0)
-    }
-}
-
-/// Sorts by the first `bits` bits alone, digit by digit from the last: twice as fast as sorting by all of them.
-fn sort_by_prefix(hashes: &mut Vec<u64>, bits: u32) {
-    const DIGIT: u32 = 13;
-    let mut sorted = vec![0; hashes.len()];
-    for shift in (BITS - bits..BITS).step_by(DIGIT as usize) {
-        let digit = |hash: u64| (hash >> shift) as usize & ((1 << DIGIT) - 1);
-        let mut places = vec![0; 1 << DIGIT];
-        hashes.iter().for_each(|&hash| places[digit(hash)] += 1);
-        let mut n_before = 0;
-        places.iter_mut().for_each(|count| n_before += std::mem::replace(count, n_before));
-        for &hash in hashes.iter() {
-            let place = &mut places[digit(hash)];
-            sorted[*place] = hash;
-            *place += 1;
-        }
-        std::mem::swap(hashes, &mut sorted);
     }
 }
 

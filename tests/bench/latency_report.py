@@ -103,7 +103,7 @@ def beside(settings, figures):
         "",
         "## Beside jscpd",
         "",
-        f"jscpd {jscpd.version} has no language server: `--lsp` is no option of it, nor of any jscpd 5 before.",
+        f"jscpd {jscpd.version} has no language server: `--lsp` is no option of it.",
         "The nearest is `--mcp`, which scans a folder once and then tells of a text whether it is in there; after each"
         " edit it is asked for the whole text of the file.",
         f"In `{settings['small']}` ({jscpd.files:,} files), since its memory and time grow with the folder and not with"

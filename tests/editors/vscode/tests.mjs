@@ -280,7 +280,14 @@ scene('a workspace cannot say which server is run', async () => {
 scene('it starts fast, as VS Code measures it', async () => {
   await vscode.command('Developer: Show Running Extensions');
   const row = vscode.find('.runtime-extensions-editor .monaco-list-row', 'dupi');
-  const text = await until('a time', async () => /Activation: (\d+)ms/.exec(await row.innerText()));
+  const text = await until('a time', async () => {
+    // The slowest stand first, and only rows in sight are there.
+    if ((await row.count()) === 0) {
+      await vscode.find('.runtime-extensions-editor .monaco-list').hover();
+      await vscode.page.mouse.wheel(0, 200);
+    }
+    return /Activation: (\d+)ms/.exec(await row.innerText({ timeout: 1_000 }));
+  });
   // A machine that is busy is slow: this is to be read.
   console.log(`activation: ${text[1]} ms`);
 });

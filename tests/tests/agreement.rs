@@ -79,10 +79,11 @@ const REAL_FILES: usize = 40;
 const CHECKED_OUT: usize = 60;
 
 struct Script {
+    /// Ends before its folder goes, which it would tell of.
+    editor: Editor,
     rng: Rng,
     folder: TempDir,
     root: PathBuf,
-    editor: Editor,
     samples: &'static [Sample],
     /// Open documents: text and version.
     open: BTreeMap<PathBuf, (String, i32)>,

@@ -270,11 +270,21 @@ scene('a workspace cannot say which server is run', async () => {
   await until('the other server', () => existsSync(marker));
   for (const server of [file('server'), '/no/such/server']) {
     vscode.set({ 'dupi.server.path': server });
-    await vscode.find('.notification-list-item', `${server} could not be started`).first().waitFor();
+    await vscode.find('.notification-list-item', server).first().waitFor();
     await vscode.command('Notifications: Clear All Notifications');
+    await vscode.gone('.notifications-toasts .notification-list-item');
   }
   vscode.set({});
   await vscode.find(SQUIGGLE).first().waitFor();
+});
+
+scene('the report is a page beside the editors', async () => {
+  await vscode.command('dupi: Open Report');
+  await vscode.find('.tab.active', 'Duplicated code: shop').waitFor();
+  const shows = async (frame) => (await frame.locator('body').innerText({ timeout: 1_000 })).includes('of all lines are duplicated');
+  const look = () => Promise.any(vscode.page.frames().map(async (frame) => (await shows(frame)) || Promise.reject()));
+  await until('the report', () => look().catch(() => false));
+  await vscode.closeAll();
 });
 
 scene('it starts fast, as VS Code measures it', async () => {

@@ -124,7 +124,8 @@ def answer(method, result, capabilities, need, found):
             literal = "textDocument.codeAction.codeActionLiteralSupport"
             need(literal, "a code action that is no command")
             kinds = offered(capabilities, f"{literal}.codeActionKind.valueSet") or []
-            if action.get("kind") not in kinds:
+            # Kinds are a hierarchy: who takes quickfix takes quickfix.something, too.
+            if not any(f"{action.get('kind')}.".startswith(f"{kind}.") for kind in kinds if kind):
                 found.append(f"a code action of the kind {action.get('kind')}")
             for part in ACTION_PARTS.keys() & action.keys():
                 need(f"textDocument.codeAction.{ACTION_PARTS[part]}", f"{part} of a code action")

@@ -293,8 +293,10 @@ scene('it starts fast, as VS Code measures it', async () => {
   await vscode.find('.runtime-extensions-editor .monaco-list-row').first().hover();
   const text = await until('a time', async () => {
     // The slowest stand first, and only those that can be seen are there.
-    await vscode.page.mouse.wheel(0, 200);
-    return (await row.count()) && /Activation: (\d+)ms/.exec(await row.innerText({ timeout: 1_000 }));
+    if ((await row.count()) === 0) {
+      await vscode.page.mouse.wheel(0, 200);
+    }
+    return /Activation: (\d+)ms/.exec(await row.innerText({ timeout: 1_000 }));
   });
   // A machine that is busy is slow: this is to be read.
   console.log(`activation: ${text[1]} ms`);

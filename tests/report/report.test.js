@@ -182,6 +182,8 @@ test("lines that are broken or commented otherwise stay level", async () => {
   const root = write(temporary(), { "a.go": `package a\n\n${sum("Sum")}`, "b.go": `package b\n\n${other}` });
   const page = await good(report(root));
   await page.locator("#rows a").click();
+  // Texts are unpacked when somebody opens a class.
+  await page.locator(".code").nth(1).waitFor();
   const sides = await page
     .locator(".code")
     .evaluateAll((codes) =>

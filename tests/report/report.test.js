@@ -51,6 +51,18 @@ async function close(page) {
   await page.close();
 }
 
+/** What follows from a click or a key is shown a moment later: looks again until it is. */
+async function soon(check) {
+  for (const end = Date.now() + 10_000; ; ) {
+    try {
+      return await check();
+    } catch (trouble) {
+      if (Date.now() > end) throw trouble;
+      await new Promise((then) => setTimeout(then, 20));
+    }
+  }
+}
+
 const texts = (page, selector) => page.locator(selector).allTextContents();
 const focused = (page) => page.evaluate(() => document.activeElement.textContent);
 
@@ -69,51 +81,51 @@ test("the page says what the check says", () => {
 
 test("it opens from a file, with figures, map, matrix and list, and asks nobody for anything", async () => {
   const page = await good(pages.small);
-  assert.match(await page.title(), /^Duplicated code in dupi-report-/);
+  await soon(async () => assert.match(await page.title(), /^Duplicated code in dupi-report-/));
   assert.deepEqual(await texts(page, "#summary dt"), [
     "of all lines are duplicated",
     "duplicated lines",
     "classes",
     "copies",
   ]);
-  assert.deepEqual((await texts(page, "#summary dd")).slice(2), ["2", "5"]);
-  assert.equal(await page.locator("#rows li").count(), 2);
-  assert.deepEqual((await texts(page, ".tile .label bdi")).sort(), ["lib/", "net/", "tools/"]);
-  assert.deepEqual(await texts(page, "#tables tbody th"), ["go", "python", "code"]);
-  assert.match(await page.locator("#trend p").textContent(), /since run-1$/);
-  assert.equal(await page.locator("#trend circle").count(), 3);
+  await soon(async () => assert.deepEqual((await texts(page, "#summary dd")).slice(2), ["2", "5"]));
+  await soon(async () => assert.equal(await page.locator("#rows li").count(), 2));
+  await soon(async () => assert.deepEqual((await texts(page, ".tile .label bdi")).sort(), ["lib/", "net/", "tools/"]));
+  await soon(async () => assert.deepEqual(await texts(page, "#tables tbody th"), ["go", "python", "code"]));
+  await soon(async () => assert.match(await page.locator("#trend p").textContent(), /since run-1$/));
+  await soon(async () => assert.equal(await page.locator("#trend circle").count(), 3));
   await close(page);
 });
 
 test("the map goes in and out, and the list goes with it", async () => {
   const page = await good(pages.small);
   await page.locator(".tile", { hasText: "lib/" }).click();
-  assert.equal(await page.locator("#rows li").count(), 1);
-  assert.deepEqual(await texts(page, "#chips bdi"), ["in lib"]);
+  await soon(async () => assert.equal(await page.locator("#rows li").count(), 1));
+  await soon(async () => assert.deepEqual(await texts(page, "#chips bdi"), ["in lib"]));
   await page.locator(".tile", { hasText: "deep/er/" }).click();
-  assert.deepEqual((await texts(page, ".crumbs bdi")).slice(1), ["lib", "deep", "er"]);
+  await soon(async () => assert.deepEqual((await texts(page, ".crumbs bdi")).slice(1), ["lib", "deep", "er"]));
   await page.locator(".tile", { hasText: "group.py" }).click();
-  assert.equal(await page.locator("#detail h2").textContent(), "group.py");
-  assert.equal(await page.locator("#detail tbody tr").count(), 1);
+  await soon(async () => assert.equal(await page.locator("#detail h2").textContent(), "group.py"));
+  await soon(async () => assert.equal(await page.locator("#detail tbody tr").count(), 1));
   await page.goBack();
   await page.locator(".crumbs a").first().click();
-  assert.equal(await page.locator("#rows li").count(), 2);
-  assert.equal(await page.locator("#chips button").count(), 0);
+  await soon(async () => assert.equal(await page.locator("#rows li").count(), 2));
+  await soon(async () => assert.equal(await page.locator("#chips button").count(), 0));
   await close(page);
 });
 
 test("a cell of the matrix shows what two folders share", async () => {
   const page = await good(pages.small);
   await page.getByRole("link", { name: /^14 lines in 1 class shared by (net and tools|tools and net)$/ }).click();
-  assert.equal(await page.locator("#rows li").count(), 1);
-  assert.match(await page.locator("#rows .where").textContent(), /a\.go/);
+  await soon(async () => assert.equal(await page.locator("#rows li").count(), 1));
+  await soon(async () => assert.match(await page.locator("#rows .where").textContent(), /a\.go/));
   await page.locator("#chips button").click();
-  assert.equal(await page.locator("#rows li").count(), 2);
+  await soon(async () => assert.equal(await page.locator("#rows li").count(), 2));
   // Within a folder, what it shares with all that is outside of it is there, too.
   await page.locator(".tile", { hasText: "lib/" }).click();
   await page.getByRole("link", { name: "13 lines in 1 class shared by elsewhere and deep/er" }).click();
-  assert.deepEqual(await texts(page, "#chips bdi"), ["in lib", "outside of lib and in lib/deep/er"]);
-  assert.equal(await page.locator("#rows li").count(), 1);
+  await soon(async () => assert.deepEqual(await texts(page, "#chips bdi"), ["in lib", "outside of lib and in lib/deep/er"]));
+  await soon(async () => assert.equal(await page.locator("#rows li").count(), 1));
   await close(page);
 });
 
@@ -121,35 +133,35 @@ test("filters narrow the list, and the address remembers them", async () => {
   const page = await good(pages.small);
   const shown = () => texts(page, "#rows .where");
   await page.getByLabel("Search").fill("GROUP.py");
-  assert.equal((await shown()).length, 1);
-  assert.equal(await page.locator("#n-shown").textContent(), "1 of 2");
+  await soon(async () => assert.equal((await shown()).length, 1));
+  await soon(async () => assert.equal(await page.locator("#n-shown").textContent(), "1 of 2"));
   await page.reload();
   await drawn(page);
-  assert.equal(await page.getByLabel("Search").inputValue(), "GROUP.py");
-  assert.equal((await shown()).length, 1);
+  await soon(async () => assert.equal(await page.getByLabel("Search").inputValue(), "GROUP.py"));
+  await soon(async () => assert.equal((await shown()).length, 1));
   await page.getByLabel("Search").fill("");
   await page.getByLabel("Kind").selectOption("renamed");
-  assert.match((await shown()).join(), /a\.go/);
+  await soon(async () => assert.match((await shown()).join(), /a\.go/));
   await page.locator("#filter-lang").selectOption("python");
-  assert.ok(await page.getByText("No class fits these filters.").isVisible());
+  await soon(async () => assert.ok(await page.getByText("No class fits these filters.").isVisible()));
   await page.getByRole("button", { name: "Clear the filters" }).click();
-  assert.equal((await shown()).length, 2);
+  await soon(async () => assert.equal((await shown()).length, 2));
   await page.getByLabel("Lines, at least").fill("14");
-  assert.equal((await shown()).length, 1);
+  await soon(async () => assert.equal((await shown()).length, 1));
   await page.getByLabel("Tokens, at least").fill("1000");
-  assert.equal((await shown()).length, 0);
+  await soon(async () => assert.equal((await shown()).length, 0));
   await close(page);
 });
 
 test("copies stand side by side, with what differs marked and all tokens in their colours", async () => {
   const page = await good(pages.small);
   await page.locator("#rows a", { hasText: "a.go" }).click();
-  assert.equal(await page.locator("#detail h2").textContent(), "14 lines in 3 places");
+  await soon(async () => assert.equal(await page.locator("#detail h2").textContent(), "14 lines in 3 places"));
   const marks = (side) => texts(page, `.pane:nth-child(${side}) mark`);
   await page.getByLabel("Copy on the right").selectOption("2");
-  assert.deepEqual(await marks(1), ["Sum", "values", "limit", "values", "limit", "limit"]);
-  assert.deepEqual(await marks(2), ["Total", "numbers", "most", "numbers", "most", "most"]);
-  assert.deepEqual(await texts(page, ".differences li"), ["limit → most ×3", "values → numbers ×2", "Sum → Total"]);
+  await soon(async () => assert.deepEqual(await marks(1), ["Sum", "values", "limit", "values", "limit", "limit"]));
+  await soon(async () => assert.deepEqual(await marks(2), ["Total", "numbers", "most", "numbers", "most", "most"]));
+  await soon(async () => assert.deepEqual(await texts(page, ".differences li"), ["limit → most ×3", "values → numbers ×2", "Sum → Total"]));
   const first = page.locator(".pane").first();
   assert.deepEqual(await first.locator(".keyword").allTextContents(), [
     "func",
@@ -161,17 +173,17 @@ test("copies stand side by side, with what differs marked and all tokens in thei
     "return",
     "return",
   ]);
-  assert.deepEqual(await first.locator(".comment").allTextContents(), ["// Larger values are refused."]);
-  assert.deepEqual(await first.locator(".string").allTextContents(), ['"value %d at %d is over %d"']);
-  assert.equal(await first.locator(".line-number").first().textContent(), "5");
+  await soon(async () => assert.deepEqual(await first.locator(".comment").allTextContents(), ["// Larger values are refused."]));
+  await soon(async () => assert.deepEqual(await first.locator(".string").allTextContents(), ['"value %d at %d is over %d"']));
+  await soon(async () => assert.equal(await first.locator(".line-number").first().textContent(), "5"));
   const lines = await first
     .locator(".line")
     .evaluateAll((all) => all.map((line) => line.textContent.replace(/^\d+/, "")));
   assert.equal(`${lines.join("\n")}\n`, sum("Sum"));
   await page.getByLabel("Compare copy 3").click();
-  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Compare copy 3");
-  assert.deepEqual(await marks(2), []);
-  assert.ok(await page.getByText("No difference, blanks and comments aside.").isVisible());
+  await soon(async () => assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Compare copy 3"));
+  await soon(async () => assert.deepEqual(await marks(2), []));
+  await soon(async () => assert.ok(await page.getByText("No difference, blanks and comments aside.").isVisible()));
   await close(page);
 });
 
@@ -198,31 +210,31 @@ test("lines that are broken or commented otherwise stay level", async () => {
 
 test("a file shows which of its lines are copies, and of what", async () => {
   const page = await good(pages.small, { at: "#file=net%2Frpc%2Fb.go" });
-  assert.deepEqual(await texts(page, "#detail tbody th"), ["7–20"]);
-  assert.deepEqual(await texts(page, ".also a"), ["net/http/a.go:5–18", "tools/c.go:5–18"]);
-  assert.equal(await page.locator(".strip .range").count(), 1);
+  await soon(async () => assert.deepEqual(await texts(page, "#detail tbody th"), ["7–20"]));
+  await soon(async () => assert.deepEqual(await texts(page, ".also a"), ["net/http/a.go:5–18", "tools/c.go:5–18"]));
+  await soon(async () => assert.equal(await page.locator(".strip .range").count(), 1));
   await page.locator(".also a").first().click();
-  assert.equal(await page.locator("#detail h2").textContent(), "a.go");
+  await soon(async () => assert.equal(await page.locator("#detail h2").textContent(), "a.go"));
   await close(page);
 });
 
 test("everything can be done by keyboard", async () => {
   const page = await good(pages.small);
   await page.keyboard.press("Tab");
-  assert.equal(await focused(page), "Skip to the classes");
+  await soon(async () => assert.equal(await focused(page), "Skip to the classes"));
   await page.keyboard.press("Enter");
-  assert.match(await focused(page), /^1/);
+  await soon(async () => assert.match(await focused(page), /^1/));
   await page.keyboard.press("ArrowDown");
-  assert.match(await focused(page), /^2/);
+  await soon(async () => assert.match(await focused(page), /^2/));
   await page.keyboard.press("Enter");
   await page.locator("#detail h2").waitFor();
-  assert.match(await focused(page), /places$/);
+  await soon(async () => assert.match(await focused(page), /places$/));
   await page.keyboard.press("Escape");
-  assert.match(await focused(page), /^2/);
+  await soon(async () => assert.match(await focused(page), /^2/));
   await page.keyboard.press("/");
   await page.waitForFunction(() => document.activeElement.id === "filter-q");
   await page.keyboard.type("python nowhere");
-  assert.equal(await page.locator("#n-shown").textContent(), "0 of 2");
+  await soon(async () => assert.equal(await page.locator("#n-shown").textContent(), "0 of 2"));
   // One stop for the whole map; arrows within it.
   await page.locator(".treemap a").first().focus();
   await page.keyboard.press("ArrowRight");
@@ -233,7 +245,7 @@ test("everything can be done by keyboard", async () => {
     new URLSearchParams(name.slice(1)).get("folder"),
   );
   await page.waitForFunction(() => document.getElementById("map").contains(document.activeElement));
-  assert.equal(await page.locator('.treemap a[tabindex="0"]').count(), 1);
+  await soon(async () => assert.equal(await page.locator('.treemap a[tabindex="0"]').count(), 1));
   await close(page);
 });
 
@@ -250,10 +262,10 @@ test(`${N_MANY} classes are there at once, and each of them can be reached`, asy
       .then((text) => Number(text.replace(/\D/g, "")));
   await page.locator("#rows a").first().focus();
   await page.keyboard.press("End");
-  assert.equal(await rank(), total);
-  assert.ok((await page.locator("#rows li").count()) < 60, "only what is in sight is in the page");
+  await soon(async () => assert.equal(await rank(), total));
+  await soon(async () => assert.ok((await page.locator("#rows li").count()) < 60, "only what is in sight is in the page"));
   await page.keyboard.press("PageUp");
-  assert.ok((await rank()) >= total - 40);
+  await soon(async () => assert.ok((await rank()) >= total - 40));
   // A long way down by the wheel: every row that is in sight is drawn, and in its place.
   for (const share of [0.1, 0.5, 0.93]) {
     await page
@@ -280,8 +292,8 @@ test(`${N_MANY} classes are there at once, and each of them can be reached`, asy
 test("where the page has no room for a text, it says so", async () => {
   const page = await good(report(pages.root, "--text-limit", "0"));
   await page.locator("#rows a").first().click();
-  assert.match(await page.locator(".note").textContent(), /--text-limit/);
-  assert.equal(await page.locator(".copies li").count(), 3);
+  await soon(async () => assert.match(await page.locator(".note").textContent(), /--text-limit/));
+  await soon(async () => assert.equal(await page.locator(".copies li").count(), 3));
   await close(page);
 });
 
@@ -314,7 +326,7 @@ test("names and texts of a hostile workspace are text", async () => {
     await page.goBack();
     await page.locator(".copies").waitFor();
   }
-  assert.equal(await page.locator("img, iframe, script[src], b").count(), 0);
+  await soon(async () => assert.equal(await page.locator("img, iframe, script[src], b").count(), 0));
   await close(page);
 });
 
@@ -327,15 +339,15 @@ test("addresses of nothing, and of something hostile, lead to a page that says s
     "#%",
   ]) {
     const page = await good(pages.small, { at });
-    assert.ok((await page.locator("#detail h2:visible, #nothing:visible, #rows li:visible").count()) > 0, at);
+    await soon(async () => assert.ok((await page.locator("#detail h2:visible, #nothing:visible, #rows li:visible").count()) > 0, at));
     await close(page);
   }
 });
 
 test("nothing duplicated is a page, too", async () => {
   const page = await good(report(write(temporary(), { "a.py": "x = 1\n", "b/c.py": "y = 2\n" })));
-  assert.ok(await page.getByText("Nothing is duplicated here.").isVisible());
-  assert.deepEqual(await violations(page), []);
+  await soon(async () => assert.ok(await page.getByText("Nothing is duplicated here.").isVisible()));
+  await soon(async () => assert.deepEqual(await violations(page), []));
   await page.screenshot({ path: picture("empty") });
   await close(page);
 });
@@ -347,7 +359,7 @@ test("a damaged page says so instead of staying empty", async () => {
   writeFileSync(path, source.slice(0, at) + source.slice(at + 40));
   const page = await open(browser, path);
   await page.getByRole("alert").waitFor();
-  assert.match(await page.getByRole("alert").textContent(), /cannot be opened/);
+  await soon(async () => assert.match(await page.getByRole("alert").textContent(), /cannot be opened/));
   await page.close();
 });
 
@@ -368,7 +380,7 @@ for (const dark of [false, true]) {
         const page = await good(pages.small, { width, dark, at });
         if (view === "class") await page.locator(".pane").first().waitFor();
         await page.screenshot({ path: picture(`${view}-${dark ? "dark" : "light"}-${width}`) });
-        assert.deepEqual(await violations(page), [], view);
+        await soon(async () => assert.deepEqual(await violations(page), [], view));
         const wide = await page.evaluate(
           () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
         );
@@ -387,18 +399,18 @@ test("colours follow the system until somebody chooses", async () => {
   const light = await ground();
   assert.notEqual(light, dark);
   await page.getByRole("button", { name: "Colours: light" }).click();
-  assert.equal(await ground(), dark);
+  await soon(async () => assert.equal(await ground(), dark));
   await close(page);
 });
 
 test("it prints: light, without what can only be clicked, and with the worst classes", async () => {
   const page = await good(pages.large, { dark: true });
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
-  assert.equal(await page.locator(".filters").isVisible(), false);
-  assert.equal(await page.locator("#rows li").first().isVisible(), true);
-  assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), "light");
+  await soon(async () => assert.equal(await page.locator(".filters").isVisible(), false));
+  await soon(async () => assert.equal(await page.locator("#rows li").first().isVisible(), true));
+  await soon(async () => assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), "light"));
   await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
-  assert.equal(await page.locator("#rows li").count(), 100);
+  await soon(async () => assert.equal(await page.locator("#rows li").count(), 100));
   await page.pdf({ path: join(process.env.DUPI_TOOLS, "print.pdf") });
   await close(page);
 });

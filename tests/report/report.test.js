@@ -240,10 +240,8 @@ test("everything can be done by keyboard", async () => {
   await page.keyboard.press("ArrowRight");
   const name = await page.evaluate(() => document.activeElement.getAttribute("href"));
   await page.keyboard.press("Enter");
-  assert.equal(
-    await page.evaluate(() => new URLSearchParams(location.hash.slice(1)).get("folder")),
-    new URLSearchParams(name.slice(1)).get("folder"),
-  );
+  const folder = new URLSearchParams(name.slice(1)).get("folder");
+  await page.waitForFunction((it) => new URLSearchParams(location.hash.slice(1)).get("folder") === it, folder);
   await page.waitForFunction(() => document.getElementById("map").contains(document.activeElement));
   await soon(async () => assert.equal(await page.locator('.treemap a[tabindex="0"]').count(), 1));
   await close(page);
@@ -304,6 +302,7 @@ test("names and texts of a hostile workspace are text", async () => {
   const page = await good(path);
   await page.locator("#rows a").first().click();
   await page.locator(".pane").first().waitFor();
+  await page.locator(".code").first().waitFor();
   const shown = await page.locator("#detail").textContent();
   assert.ok(shown.includes("</script><script>alert(4)</script> <!-- ]]> \\u{202e}\\u{1b}[31m"), shown);
   assert.ok(shown.includes(HOSTILE.string));
@@ -321,8 +320,10 @@ test("names and texts of a hostile workspace are text", async () => {
   );
   for (let i = 0; i < listed.length; i++) {
     await page.locator(".copies a").nth(i).click();
-    const name = await page.locator("#detail h2").textContent();
-    assert.ok(listed[i].includes(name) && !steering.test(name), name);
+    await soon(async () => {
+      const name = await page.locator("#detail h2").textContent();
+      assert.ok(listed[i].includes(name) && !steering.test(name), name);
+    });
     await page.goBack();
     await page.locator(".copies").waitFor();
   }

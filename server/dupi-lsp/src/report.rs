@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::check::summary::Summary;
 use crate::check::{Found, find, places, text, tidy};
-use crate::terminal::{ProgressLine, bytes, count, escape};
+use crate::terminal::{ProgressLine, bytes, count, escape, unless_closed};
 use crate::workspace::{IndexArguments, WorkspaceArguments};
 
 const WRITTEN: u8 = 0;
@@ -114,13 +114,7 @@ impl Output {
 
     fn write(&self, page: &[u8]) -> Result<()> {
         let path = match self {
-            Output::Standard => {
-                return match std::io::stdout().lock().write_all(page) {
-                    // Who closes the pipe has seen enough.
-                    Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
-                    _ => Ok(()),
-                };
-            }
+            Output::Standard => return Ok(unless_closed(std::io::stdout().lock().write_all(page))?),
             Output::File(path) => path,
         };
         let mut options = OpenOptions::new();

@@ -10,6 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum}
 
 use super::findings::Findings;
 use super::{badge, checkstyle, csv, github, gitlab, html, json, markdown, sarif, text};
+use crate::terminal::unless_closed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -93,11 +94,8 @@ impl Outputs {
                 }
                 None => {
                     let mut out = anstream::stdout().lock();
-                    match format.write(&mut out, findings).and_then(|()| out.flush()) {
-                        // Who closes the pipe has seen enough; the exit code still tells.
-                        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
-                        _ => {}
-                    }
+                    // Whether anybody reads it or not, the exit code tells.
+                    unless_closed(format.write(&mut out, findings).and_then(|()| out.flush()))?;
                 }
             }
         }

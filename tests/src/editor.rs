@@ -315,6 +315,12 @@ impl Editor {
         self.kept.retain(|message| message["method"] != method);
     }
 
+    /// Throws away all that came and nobody looked at, and gives it back.
+    pub fn forget_all(&mut self) -> Vec<Value> {
+        while self.hear(Duration::from_millis(20)) {}
+        std::mem::take(&mut self.kept)
+    }
+
     // ---- the end
 
     pub fn process_id(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! The language server: which file answers which method. Protocol types live in this folder and nowhere else.
 //!
 //! A notification is a task in the session's queue; a request asks the session for a view, and works on that elsewhere.
-//! `eager.rs` says why both are in the queue in the order in which they came.
+//! `exchange.rs` says why both are in the queue in the order in which they came.
 
 mod cancel_progress;
 mod classes;
@@ -19,13 +19,14 @@ mod did_close;
 mod did_open;
 mod did_save;
 mod document;
-mod eager;
+mod exchange;
 mod execute_command;
 mod folder;
 mod hover;
 mod initialize;
 mod initialized;
 mod log;
+mod message;
 mod offered;
 mod outbox;
 mod parent;
@@ -62,15 +63,14 @@ use tower_lsp::{LanguageServer, LspService};
 
 use crate::terminal::note;
 use crate::workspace::IndexArguments;
-use eager::Eager;
 use outbox::Outbox;
 use session::Queue;
 
-/// Requests that may be under way at once. With tower-lsp's own four, four that wait for an index would hold up every
-/// edit behind them.
-const CONCURRENCY: usize = 1024;
 /// How long answers that are under way may take when the client has said that it is gone, or is.
 const GRACE: Duration = Duration::from_secs(2);
+/// Seconds for which a client may take nothing of what it is sent before it counts as gone. An editor that somebody
+/// debugs, or that swaps, stands still for minutes; one that forgot its server does so for ever.
+const CLIENT_PATIENCE: &str = "1800";
 
 #[derive(clap::Args, Clone)]
 pub struct ServerArguments {
@@ -86,6 +86,9 @@ pub struct ServerArguments {
     /// End when this process does, as some editors ask
     #[arg(long = "clientProcessId", value_name = "ID", hide = true)]
     client_process_id: Option<u32>,
+    /// End when the client has taken nothing of what it is sent for this many seconds
+    #[arg(long, value_name = "SECONDS", default_value = CLIENT_PATIENCE, hide = true)]
+    client_patience: u64,
     /// Also write the log to this file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
@@ -121,6 +124,7 @@ pub fn run(arguments: ServerArguments) -> Result<ExitCode> {
 /// Serves until the client is gone or says that it will be. Was it polite about it?
 async fn serve(arguments: ServerArguments) -> Result<bool> {
     let (input, output) = wire::open(&arguments).await?;
+    let patience = Duration::from_secs(arguments.client_patience);
     let ending = Arc::new(Notify::new());
     let was_shut_down = Arc::new(AtomicBool::new(false));
     let is_down = Arc::clone(&was_shut_down);
@@ -135,9 +139,8 @@ async fn serve(arguments: ServerArguments) -> Result<bool> {
     .custom_method("$/setTrace", Server::set_trace)
     .finish();
     let ended = Arc::clone(&ending);
-    let input = wire::messages(input, move || ended.notify_one());
-    let server = tower_lsp::Server::new(input, output, socket).concurrency_level(CONCURRENCY);
-    let served = server.serve(Eager { service, exiting: Arc::clone(&ending) });
+    let messages = wire::messages(input, move || ended.notify_one());
+    let served = exchange::run(messages, output, socket, service, patience);
     let overdue = async {
         ending.notified().await;
         tokio::time::sleep(GRACE).await;

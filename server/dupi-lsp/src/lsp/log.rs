@@ -17,6 +17,9 @@ use tracing_subscriber::{Layer, Registry, fmt};
 
 use super::outbox::Outbox;
 
+/// Messages for a client that takes none. It gets no more, and the memory stays bounded.
+const MAX_WAITING: usize = 1024;
+
 /// The client to which is told, once there is one.
 static CLIENT: OnceLock<Outbox> = OnceLock::new();
 
@@ -59,7 +62,9 @@ struct ToClient;
 impl<S: Subscriber> Layer<S> for ToClient {
     fn on_event(&self, event: &Event<'_>, _: LayerContext<'_, S>) {
         // What the libraries have to say is for the log.
-        let Some(outbox) = CLIENT.get().filter(|_| event.metadata().target().starts_with("dupi")) else { return };
+        let is_meant =
+            |outbox: &&Outbox| event.metadata().target().starts_with("dupi") && outbox.n_waiting() < MAX_WAITING;
+        let Some(outbox) = CLIENT.get().filter(is_meant) else { return };
         let typ = match *event.metadata().level() {
             Level::ERROR => MessageType::ERROR,
             Level::WARN => MessageType::WARNING,

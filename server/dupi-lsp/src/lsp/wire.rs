@@ -1,12 +1,17 @@
 //! How bytes come and go: standard input and output, a socket, or a pipe; and what of them is a message at all.
 //!
-//! What a client sends is cut into messages here, before the protocol layer sees it: that one takes a message of any
-//! size into memory, and ends with the first one that it cannot read.
+//! Bounds what a client can cost: the size of a message, of all that wait to be handled, and how long it may leave
+//! unread what it is sent. What a message says is for `message.rs` to judge.
 
 use std::io;
+use std::pin::pin;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream};
+use futures::future::{self, Either};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::ServerArguments;
 
@@ -15,11 +20,10 @@ use super::ServerArguments;
 const MAX_MESSAGE: u64 = 32 << 20;
 /// Headers are two short lines; more than this without an end is no message.
 const MAX_HEADER: u64 = 8 << 10;
-/// What may be under way between this and the protocol layer.
-const IN_FLIGHT: usize = 64 << 10;
-
-/// What a message that cannot be read is passed on as, so that it is answered in its turn.
-pub const UNREADABLE: &str = "$/dupi/unreadable";
+/// Bytes of messages that were read and wait to be handled; one message may be larger.
+const IN_FLIGHT: u32 = 64 << 10;
+/// Bytes that are written at once: a page, which is what the pipes of an operating system take and give in one piece.
+const PART: usize = 4 << 10;
 
 pub type Input = Box<dyn AsyncRead + Send + Unpin>;
 pub type Output = Box<dyn AsyncWrite + Send + Unpin>;
@@ -50,28 +54,41 @@ async fn pipe(name: &std::path::Path) -> io::Result<(Input, Output)> {
     Ok((Box::new(input), Box::new(output)))
 }
 
-/// The messages of `input`, each whole, of bounded size and of valid JSON. `ended` is called when there will be no more.
-pub fn messages(input: Input, ended: impl FnOnce() + Send + 'static) -> DuplexStream {
-    let (ours, theirs) = tokio::io::duplex(IN_FLIGHT);
+/// The bodies of the messages that the client sends.
+pub struct Messages(UnboundedReceiver<(Option<Vec<u8>>, OwnedSemaphorePermit)>);
+
+impl Messages {
+    /// The next body: some bytes, or `None` if there was no header that says how long it is, or it is too long.
+    pub async fn next(&mut self) -> Option<Option<Vec<u8>>> {
+        self.0.recv().await.map(|(body, _)| body)
+    }
+}
+
+/// Cuts `input` into messages. `ended` is called when there will be no more, even if nobody takes those that are there.
+pub fn messages(input: Input, ended: impl FnOnce() + Send + 'static) -> Messages {
+    let (sender, receiver) = unbounded_channel();
     tokio::spawn(async move {
         let mut input = BufReader::new(input);
-        if let Err(error) = pass_on(&mut input, ours).await {
+        if let Err(error) = pass_on(&mut input, &sender).await {
             tracing::info!("the client is gone: {error}");
         }
         ended();
     });
-    theirs
+    Messages(receiver)
 }
 
-async fn pass_on(input: &mut BufReader<Input>, mut to: DuplexStream) -> io::Result<()> {
-    let unreadable = format!(r#"{{"jsonrpc":"2.0","id":null,"method":"{UNREADABLE}"}}"#);
+async fn pass_on(
+    input: &mut BufReader<Input>,
+    to: &UnboundedSender<(Option<Vec<u8>>, OwnedSemaphorePermit)>,
+) -> io::Result<()> {
+    let room = Arc::new(Semaphore::new(IN_FLIGHT as usize));
     loop {
-        let good = match header(input).await? {
+        let body = match header(input).await? {
             Header::End => return Ok(()),
             Header::Length(n) if n <= MAX_MESSAGE => {
                 let mut body = vec![0; n as usize];
                 input.read_exact(&mut body).await?;
-                is_message(&body).then_some(body)
+                Some(body)
             }
             Header::Length(n) => {
                 tracing::warn!("a message of {n} bytes is too large and is passed over");
@@ -80,16 +97,32 @@ async fn pass_on(input: &mut BufReader<Input>, mut to: DuplexStream) -> io::Resu
             }
             Header::Bad => None,
         };
-        let body = good.as_deref().unwrap_or(unreadable.as_bytes());
-        to.write_all(format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes()).await?;
-        to.write_all(body).await?;
+        let size = body.as_ref().map_or(0, Vec::len).clamp(1, IN_FLIGHT as usize);
+        let permit = Arc::clone(&room).acquire_many_owned(size as u32).await.map_err(io::Error::other)?;
+        to.send((body, permit)).map_err(io::Error::other)?;
     }
 }
 
-/// An object in JSON: the rest is for the protocol layer to judge.
-fn is_message(body: &[u8]) -> bool {
-    body.trim_ascii_start().first() == Some(&b'{')
-        && std::str::from_utf8(body).is_ok_and(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok())
+/// Writes a message. Fails when the client has taken nothing of it by the end of `patience`, which is asked for anew
+/// with each part that was taken.
+///
+/// The parts are small: of a larger one nobody could tell whether a slow client reads it.
+pub async fn send<P: Future>(output: &mut Output, body: &[u8], patience: impl Fn() -> P) -> io::Result<()> {
+    let header = format!("Content-Length: {}\r\n\r\n", body.len());
+    let message = [header.as_bytes(), body].concat();
+    for part in message.chunks(PART) {
+        let taken = pin!(async {
+            output.write_all(part).await?;
+            output.flush().await
+        });
+        match future::select(taken, pin!(patience())).await {
+            Either::Left((taken, _)) => taken?,
+            Either::Right(_) => {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not read what it is sent"));
+            }
+        }
+    }
+    Ok(())
 }
 
 enum Header {
@@ -124,5 +157,46 @@ async fn header(input: &mut BufReader<Input>) -> io::Result<Header> {
         {
             length = value.trim().parse().map_or(Header::Bad, Header::Length);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_client_that_takes_a_little_now_and_then_is_waited_for_anew_each_time() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            let (ours, mut theirs) = tokio::io::duplex(1);
+            let mut output: Output = Box::new(ours);
+            let n_waits = Cell::new(0);
+            let patience = || {
+                n_waits.set(n_waits.get() + 1);
+                future::pending::<()>()
+            };
+            let mut read = Vec::new();
+            let body = [b'x'; 10 * PART];
+            let sent = async {
+                let sent = send(&mut output, &body, patience).await;
+                drop(output);
+                sent
+            };
+            let (sent, _) = future::join(sent, theirs.read_to_end(&mut read)).await;
+            assert!(sent.is_ok() && read.ends_with(&body));
+            assert_eq!(n_waits.get(), read.len().div_ceil(PART));
+        });
+    }
+
+    #[test]
+    fn a_client_that_takes_nothing_is_given_up() {
+        let (ours, _theirs) = tokio::io::duplex(1);
+        let mut output: Output = Box::new(ours);
+        let sent = send(&mut output, b"{}", || future::ready(())).now_or_never().expect("an end");
+        assert_eq!(sent.map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use dupi_tests::binary::{Run, command, run_with};
 use dupi_tests::workspace::Workspace;
@@ -165,13 +166,48 @@ fn every_way_to_judge_gets_its_own_answer() {
     }
 }
 
+/// Files as old as those of a project are: what was written this second is read again, to be sure.
+fn set_time(path: &Path, time: SystemTime) {
+    let file = fs::File::options().write(true).open(path);
+    file.and_then(|file| file.set_modified(time)).expect("a file's time can be set");
+}
+
+/// `touch -r`, `cp -p`, `rsync -t` and archives bring other contents with the time of before.
+#[test]
+fn another_content_with_the_size_and_time_of_before_is_read() {
+    let place = Place::new();
+    let old = SystemTime::now() - Duration::from_secs(60);
+    files(place.workspace.path()).iter().for_each(|path| set_time(path, old));
+    assert_eq!(place.same(&[]), 1);
+    let path = place.workspace.path().join("b/b.go");
+    let before = fs::read(&path).expect("a file");
+    let other = format!("{:width$}", "package b\n", width = before.len());
+
+    // Another file takes the name.
+    let new = place.workspace.write("b/b.new", &other);
+    set_time(&new, old);
+    fs::rename(&new, &path).expect("renamed");
+    assert_eq!(place.same(&[]), 0, "another file");
+
+    // The file is overwritten. Windows has no time of change that programs cannot set.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let ctime = || fs::metadata(&path).map(|meta| (meta.ctime(), meta.ctime_nsec())).expect("a file");
+        let earlier = ctime();
+        while ctime() == earlier {
+            fs::write(&path, &before).expect("written");
+            set_time(&path, old);
+        }
+        assert_eq!(place.same(&[]), 1, "overwritten");
+    }
+}
+
 #[test]
 fn the_second_check_says_how_little_was_read() {
     let place = Place::new();
-    // Files as old as those of a project are: what was written this second is read again, to be sure.
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
-    let age = |path: &Path| fs::File::options().write(true).open(path).and_then(|file| file.set_modified(old));
-    files(place.workspace.path()).iter().for_each(|path| age(path).expect("a file's time can be set"));
+    let old = SystemTime::now() - Duration::from_secs(60);
+    files(place.workspace.path()).iter().for_each(|path| set_time(path, old));
     // What follows is the verdict.
     let last = |run: Run| {
         run.stdout.lines().take_while(|line| !line.starts_with("failed: ")).last().unwrap_or_default().to_owned()

@@ -46,6 +46,18 @@ fn read_once(workspace: &Workspace, check: impl Fn(&str, SkipReason) -> bool) {
     }
     let touched = refresh(&mut index);
     assert_eq!((touched.touched, touched.any()), (n_files, false), "{touched:?}");
+    // Copies of all files, as in a folder that was moved to another disk: told by their content, too.
+    let copies = tempfile::tempdir().expect("a folder");
+    for entry in fs::read_dir(workspace.path()).expect("a folder").flatten() {
+        let (copy, time) = (copies.path().join("copy"), entry.metadata().and_then(|meta| meta.modified()));
+        fs::copy(entry.path(), &copy).expect("copied");
+        let file = fs::File::options().write(true).open(&copy).expect("a file");
+        file.set_modified(time.expect("a time")).expect("a time");
+        fs::rename(&copy, entry.path()).expect("renamed");
+    }
+    let copied = refresh(&mut index);
+    assert_eq!((copied.touched + copied.same, copied.any()), (n_files, false), "{copied:?}");
+    assert!(!cfg!(unix) || copied.same == 0, "{copied:?}");
     assert_eq!(index.verify().problems, [""; 0]);
     assert_right(&mut index, "touched");
 }

@@ -47,6 +47,11 @@ pub fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
+/// Appends a signed number, such that small ones of either sign take few bytes (zigzag).
+pub fn put_signed(out: &mut Vec<u8>, number: i64) {
+    put(out, (number << 1 ^ number >> 63) as u64);
+}
+
 /// Reads numbers from the front of some bytes.
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -79,6 +84,11 @@ impl<'a> Reader<'a> {
 
     pub fn u64(&mut self) -> Option<u64> {
         self.take(8)?.try_into().ok().map(u64::from_le_bytes)
+    }
+
+    /// A signed number, as [`put_signed`] writes it.
+    pub fn signed(&mut self) -> Option<i64> {
+        self.number().map(|number| (number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
     /// A LEB128 number, as [`put`] writes it: not in more bytes than it needs, so that equal bytes are equal numbers
@@ -137,6 +147,16 @@ mod tests {
                 prop_assert_eq!(reader.number(), Some(number));
             }
             prop_assert!(reader.is_empty() && reader.number().is_none());
+        }
+
+        #[test]
+        fn signed_numbers_come_back(number in any::<i64>(), small in -64i64..64) {
+            let mut out = Vec::new();
+            put_signed(&mut out, small);
+            prop_assert_eq!(out.len(), 1);
+            put_signed(&mut out, number);
+            let mut reader = Reader::new(&out);
+            prop_assert_eq!((reader.signed(), reader.signed()), (Some(small), Some(number)));
         }
 
         #[test]

@@ -8,6 +8,7 @@ pub(crate) mod rules;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
+use std::io;
 use std::path::{Component, Path, PathBuf, Prefix};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -47,37 +48,46 @@ pub struct Source {
     pub path: PathBuf,
     /// Relative to the root, with `/`.
     pub shown: String,
-    pub size: u64,
-    /// When it was changed last, as in [`Stamp`].
-    pub mtime: i64,
+    pub stamp: Stamp,
 }
 
 impl Source {
     /// A source of which nothing is known but its name.
     pub fn new(path: PathBuf, shown: String) -> Source {
-        let Stamp { size, mtime } = Stamp::UNKNOWN;
-        Source { path, shown, size, mtime }
-    }
-
-    pub fn stamp(&self) -> Stamp {
-        Stamp { size: self.size, mtime: self.mtime }
+        Source { path, shown, stamp: Stamp::UNKNOWN }
     }
 }
 
-/// What the file system says of a file's content without reading it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the file system says of a file's content without reading it: what git compares, too.
+///
+/// Not the device: a network file system, or a disk that is plugged in again, may get another number each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     pub size: u64,
-    /// When the file was changed last, in nanoseconds since 1970; 64 bits last until 2262.
+    /// When the content was changed last, in nanoseconds since 1970; 64 bits last until 2262. Any program can set it.
     pub mtime: i64,
+    /// When content or metadata were changed last, which no program can set. On Windows the standard library gives no
+    /// such time: there it is the time of creation, which differs if another file took the name.
+    pub ctime: i64,
+    /// The number of the file in its file system: another file that was renamed to this name has another one. 0 on
+    /// Windows, where the standard library gives none.
+    pub inode: u64,
 }
 
 impl Stamp {
     /// Of a file that could not be asked. Not a time that a file can have, so it never tells that nothing changed.
-    pub const UNKNOWN: Stamp = Stamp { size: 0, mtime: i64::MIN };
+    pub const UNKNOWN: Stamp = Stamp { size: 0, mtime: i64::MIN, ctime: i64::MIN, inode: 0 };
 
     pub fn of(meta: &Metadata) -> Stamp {
-        Stamp { size: meta.len(), mtime: meta.modified().map_or(Stamp::UNKNOWN.mtime, nanoseconds) }
+        let time = |time: io::Result<SystemTime>| time.map_or(i64::MIN, nanoseconds);
+        #[cfg(unix)]
+        let (ctime, inode) = {
+            use std::os::unix::fs::MetadataExt;
+            (meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec()), meta.ino())
+        };
+        #[cfg(not(unix))]
+        let (ctime, inode) = (time(meta.created()), 0);
+        Stamp { size: meta.len(), mtime: time(meta.modified()), ctime, inode }
     }
 }
 
@@ -383,8 +393,8 @@ impl<'a> Walk<'a> {
             self.skip(&path, shown, SkipReason::Excluded, found);
         } else {
             // A file that has gone since is found unreadable when it is read.
-            let Stamp { size, mtime } = meta().as_ref().map_or(Stamp::UNKNOWN, Stamp::of);
-            found.sources.push(Source { path, shown, size, mtime });
+            let stamp = meta().as_ref().map_or(Stamp::UNKNOWN, Stamp::of);
+            found.sources.push(Source { path, shown, stamp });
         }
     }
 
@@ -536,8 +546,8 @@ mod tests {
     fn a_source_carries_its_size_and_time() {
         let tree = tree();
         for source in found(tree.path()).sources {
-            assert_eq!(source.stamp(), Stamp::of(&fs::metadata(&source.path).expect("there")));
-            assert_eq!(source.size, 10);
+            assert_eq!(source.stamp, Stamp::of(&fs::metadata(&source.path).expect("there")));
+            assert_eq!(source.stamp.size, 10);
         }
         assert_eq!(nanoseconds(SystemTime::UNIX_EPOCH), 0);
         assert_eq!(nanoseconds(SystemTime::UNIX_EPOCH - std::time::Duration::from_nanos(3)), -3);

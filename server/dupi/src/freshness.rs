@@ -1,9 +1,9 @@
 //! Which files must be read again, told from what is remembered of them; and how a file is read so that what was read
 //! is a state that somebody saved. Knows nothing of how the index stores what it remembers.
 //!
-//! The rule is git's. Size and time of change as remembered: nothing is read. Anything else: the file is read, and if
-//! its content is as remembered, only its stamp is renewed. A file that was read within a clock tick of being changed
-//! may change again without a new time: it is **racy**, and its content is compared the next time.
+//! The rule is git's. Size, times of change and inode as remembered: nothing is read. Anything else: the file is read,
+//! and if its content is as remembered, only its stamp is renewed. A file that was read within a clock tick of being
+//! changed may change again without a new time: it is **racy**, and its content is compared the next time.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -31,9 +31,7 @@ const LOOKUPS_PER_TASK: usize = 1024;
 /// What the index remembers of a file, whether it became a document or was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
-    pub size: u64,
-    /// As in [`Stamp`].
-    pub mtime: i64,
+    pub stamp: Stamp,
     /// The [`content`] of the file.
     pub content: u64,
     pub racy: bool,
@@ -42,12 +40,12 @@ pub struct Known {
 impl Known {
     /// What is to be remembered of a file that was read at the moment `read_at`.
     pub fn new(stamp: Stamp, content: u64, read_at: SystemTime) -> Known {
-        Known { size: stamp.size, mtime: stamp.mtime, content, racy: is_racy(stamp, read_at) }
+        Known { stamp, content, racy: is_racy(stamp, read_at) }
     }
 
     /// Surely the file that carries this stamp now?
     fn is_same(&self, now: Stamp) -> bool {
-        !self.racy && now.mtime != Stamp::UNKNOWN.mtime && now == Stamp { size: self.size, mtime: self.mtime }
+        !self.racy && now.mtime != Stamp::UNKNOWN.mtime && now == self.stamp
     }
 }
 
@@ -80,7 +78,7 @@ pub fn plan<'a>(
     known: impl Fn(&str) -> Option<Known> + Sync,
     all_known: impl Iterator<Item = &'a str>,
 ) -> Plan {
-    let is_same = |source: &&Source| known(&source.shown).is_some_and(|known| known.is_same(source.stamp()));
+    let is_same = |source: &&Source| known(&source.shown).is_some_and(|known| known.is_same(source.stamp));
     let read: Vec<Source> =
         found.par_iter().with_min_len(LOOKUPS_PER_TASK).filter(|source| !is_same(source)).cloned().collect();
     let is_found = |shown: &str| found.binary_search_by(|source| source.shown.as_str().cmp(shown)).is_ok();
@@ -162,11 +160,15 @@ mod tests {
     const MAX: u64 = 1 << 20;
 
     fn source(shown: &str, size: u64, mtime: i64) -> Source {
-        Source { size, mtime, ..Source::new(PathBuf::from(shown), shown.to_owned()) }
+        Source { stamp: stamp(size, mtime), ..Source::new(PathBuf::from(shown), shown.to_owned()) }
+    }
+
+    fn stamp(size: u64, mtime: i64) -> Stamp {
+        Stamp { size, mtime, ctime: 20, inode: 30 }
     }
 
     fn remembered(size: u64, mtime: i64, racy: bool) -> Known {
-        Known { size, mtime, content: 0, racy }
+        Known { stamp: stamp(size, mtime), content: 0, racy }
     }
 
     fn outcome(found: &[Source], known: &BTreeMap<&str, Known>) -> (Vec<String>, usize, Vec<String>) {
@@ -176,7 +178,10 @@ mod tests {
 
     #[test]
     fn only_what_is_new_changed_or_racy_is_read() {
+        let of = |shown: &str, stamp: Stamp| Source { stamp, ..source(shown, 1, 10) };
         let found = [
+            of("another", Stamp { inode: 31, ..stamp(1, 10) }),
+            of("changed", Stamp { ctime: 21, ..stamp(1, 10) }),
             source("larger", 2, 10),
             source("later", 1, 11),
             source("new", 1, 10),
@@ -185,12 +190,13 @@ mod tests {
             source("same", 1, 10),
             Source::new(PathBuf::from("unknown"), "unknown".to_owned()),
         ];
-        let mut known: BTreeMap<&str, Known> =
-            ["larger", "later", "older", "same", "gone"].map(|shown| (shown, remembered(1, 10, false))).into();
+        let mut known: BTreeMap<&str, Known> = ["another", "changed", "larger", "later", "older", "same", "gone"]
+            .map(|shown| (shown, remembered(1, 10, false)))
+            .into();
         known.insert("racy", remembered(1, 10, true));
-        known.insert("unknown", remembered(Stamp::UNKNOWN.size, Stamp::UNKNOWN.mtime, false));
+        known.insert("unknown", Known { stamp: Stamp::UNKNOWN, content: 0, racy: false });
         let (read, same, gone) = outcome(&found, &known);
-        assert_eq!(read, ["larger", "later", "new", "older", "racy", "unknown"]);
+        assert_eq!(read, ["another", "changed", "larger", "later", "new", "older", "racy", "unknown"]);
         assert_eq!((same, gone), (1, vec!["gone".to_owned()]));
     }
 
@@ -204,7 +210,7 @@ mod tests {
     #[test]
     fn a_file_is_racy_until_the_coarsest_clock_has_ticked() {
         let changed = SystemTime::now();
-        let stamp = Stamp { size: 1, mtime: nanoseconds(changed) };
+        let stamp = stamp(1, nanoseconds(changed));
         assert!(is_racy(stamp, changed));
         assert!(is_racy(stamp, changed + COARSEST_TICK / 2));
         assert!(!is_racy(stamp, changed + COARSEST_TICK));

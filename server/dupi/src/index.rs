@@ -802,11 +802,11 @@ fn batches(sources: &[Source], memory: u64) -> Vec<&[Source]> {
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (i, source) in sources.iter().enumerate() {
-        if i > start && (bytes + source.size > limit || i - start >= BATCH_FILES) {
+        if i > start && (bytes + source.stamp.size > limit || i - start >= BATCH_FILES) {
             batches.push(&sources[start..i]);
             (start, bytes) = (i, 0);
         }
-        bytes += source.size;
+        bytes += source.stamp.size;
     }
     if start < sources.len() {
         batches.push(&sources[start..]);

@@ -306,7 +306,7 @@ impl Snapshot {
                     language,
                     n_lines,
                     n_tokens,
-                    bytes: entry.known.size,
+                    bytes: entry.known.stamp.size,
                 };
                 Some((file, Member { identity: entry.identity(), number }))
             }

@@ -11,6 +11,7 @@
 mod mounts;
 
 use std::collections::BTreeSet;
+use std::hash::Hash;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -376,9 +377,8 @@ impl Watcher {
                 if !self.ignore.iter().any(|ignored| source.path.starts_with(ignored)) {
                     hash.update(source.shown.as_bytes());
                     hash.update(&[0]);
-                    hash.update(&source.size.to_le_bytes());
-                    hash.update(&source.mtime.to_le_bytes());
-                    racy |= is_racy(source.stamp(), now);
+                    source.stamp.hash(&mut hash);
+                    racy |= is_racy(source.stamp, now);
                 }
             }
             for skip in &found.skipped {
@@ -387,9 +387,7 @@ impl Watcher {
             }
         }
         let configuration = self.absolute.join(CONFIGURATION).metadata();
-        let stamp = configuration.as_ref().map_or(Stamp::UNKNOWN, Stamp::of);
-        hash.update(&stamp.size.to_le_bytes());
-        hash.update(&stamp.mtime.to_le_bytes());
+        configuration.as_ref().map_or(Stamp::UNKNOWN, Stamp::of).hash(&mut hash);
         let poll = Poll { hash: hash.digest(), racy };
         let changed = poll.hash != self.last_poll.hash || self.last_poll.racy;
         self.last_poll = poll;

@@ -52,7 +52,7 @@ impl Input {
             let root = path.canonicalize().with_context(|| format!("cannot read {name}"))?;
             let found = files::find(&root, std::slice::from_ref(&root), &Settings::default())?;
             let sources: Vec<Source> = found.sources.into_iter().filter(is_source).collect();
-            let bytes = Some(sources.iter().map(|source| source.size).sum());
+            let bytes = Some(sources.iter().map(|source| source.stamp.size).sum());
             return Ok(Input { name, kind: Kind::Files(root, sources.into_iter()), bytes, n_read: 0 });
         }
         let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
@@ -111,7 +111,7 @@ fn next_line(lines: &mut dyn BufRead) -> io::Result<Option<Document>> {
 
 /// What a folder has a document for.
 fn is_source(source: &Source) -> bool {
-    dupi_grammars::by_path(&source.path).is_some() && source.size <= MAX_LINE
+    dupi_grammars::by_path(&source.path).is_some() && source.stamp.size <= MAX_LINE
 }
 
 fn read(root: &Path, source: Source) -> Document {

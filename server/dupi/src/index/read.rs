@@ -27,7 +27,7 @@ impl Index {
         let settings = &self.workspace.settings;
         let started = SystemTime::now();
         if dupi_grammars::by_path(&source.path).is_none() && !document::starts_with_shebang(&source.path) {
-            return self.remember(source, source.stamp(), 0, started, Ok(None));
+            return self.remember(source, source.stamp, 0, started, Ok(None));
         }
         let (bytes, stamp) = match read_settled(&source.path, settings.max_file_bytes, reading) {
             Ok(read) => read,
@@ -38,13 +38,13 @@ impl Index {
                     ErrorKind::InvalidInput => SkipReason::Special,
                     _ => SkipReason::Unreadable,
                 };
-                return self.remember(source, source.stamp(), 0, started, Err(reason));
+                return self.remember(source, source.stamp, 0, started, Err(reason));
             }
         };
         let content = freshness::content(&bytes);
         if let Some((part, ordinal, entry)) = self.current(&source.shown)
             && entry.known.content == content
-            && entry.known.size == stamp.size
+            && entry.known.stamp.size == stamp.size
         {
             let known = Known::new(stamp, content, started);
             // Not if it was cut since the refresh began: then the file is parsed again.

@@ -69,7 +69,7 @@ impl Index {
                     What::Document { language, n_tokens, .. } => {
                         stats.documents += 1;
                         stats.tokens += u64::from(n_tokens);
-                        stats.source += entry.known.size;
+                        stats.source += entry.known.stamp.size;
                         *stats.languages.entry(language.name).or_default() += 1;
                     }
                     What::Skipped(_) => stats.skipped += 1,

@@ -315,6 +315,70 @@ fn a_copy_has_a_lens_a_hover_and_actions() {
     editor.forget("$/progress");
 }
 
+/// What Markdown is made of: the addresses of its links and the texts of its spans of code. Nothing else may be in it.
+fn links_and_code(markdown: &str) -> (Vec<String>, Vec<String>) {
+    use pulldown_cmark::{Event, Options, Parser, Tag};
+    let (mut links, mut code) = (Vec::new(), Vec::new());
+    for event in Parser::new_ext(markdown, Options::all()) {
+        match event {
+            Event::Start(Tag::Link { dest_url, .. }) => links.push(dest_url.to_string()),
+            Event::Code(text) => code.push(text.to_string()),
+            Event::Start(Tag::Paragraph | Tag::List(None) | Tag::Item) | Event::End(_) => {}
+            Event::Text(_) | Event::SoftBreak => {}
+            other => panic!("{other:?} in {markdown}"),
+        }
+    }
+    (links, code)
+}
+
+#[test]
+fn a_hover_shows_hostile_code_and_names_as_text() {
+    let literals = [
+        "`",
+        "``",
+        "``![](http://e.co/p.png)``",
+        "```\\n# [x](command:a)",
+        "a``b`c```d",
+        " ``",
+        "<img src=x onerror=1>",
+        "\u{1b}[31m\u{202e}[x](http://e.co)",
+        "https://e.co www.e.co @all |",
+    ];
+    let text = |literal: &str| {
+        let body = function("same").replace("return sum", &format!("log('{literal}')\n\treturn sum"));
+        let go = format!("package p\n\n{body}");
+        go.replace("'", "\"")
+    };
+    let workspace = Workspace::new("");
+    workspace.write("a.go", text("own"));
+    for (i, literal) in literals.iter().enumerate() {
+        let name = match i {
+            0 => "`x` ![y](z).go".to_owned(),
+            1 if cfg!(unix) => "<b>\n\n# x.go".to_owned(),
+            2 => "a)(b].go".to_owned(),
+            i => format!("{i}.go"),
+        };
+        workspace.write(&name, text(literal));
+    }
+    let root = root(&workspace);
+    let a = root.join("a.go");
+    let mut editor = Editor::start(Client::rich(&root));
+    editor.settle();
+    editor.open(&a, &text("own"));
+    let hover = json!({"textDocument": {"uri": uri(&a)}, "position": {"line": 2, "character": 3}});
+    let shown = editor.call("textDocument/hover", hover);
+    let shown = shown["contents"]["value"].as_str().expect("a text");
+    let (links, code) = links_and_code(shown);
+    assert_eq!(links.len(), literals.len(), "{shown}");
+    assert!(links.iter().all(|link| link.starts_with(&uri(&root))), "{links:?}");
+    for literal in literals {
+        let visible = format!("\"{literal}\"").replace('\u{1b}', "\\u{1b}").replace('\u{202e}', "\\u{202e}");
+        assert!(code.contains(&visible), "{visible} is not among {code:#?} of {shown}");
+    }
+    editor.settle();
+    editor.forget("$/progress");
+}
+
 #[test]
 fn a_hover_on_the_first_line_tells_by_a_setting_how_much_stands_elsewhere() {
     let workspace = two_copies();

@@ -13,6 +13,7 @@ mod inspect;
 mod languages;
 mod like;
 mod lsp;
+mod markdown;
 mod options;
 mod preferences;
 mod report;

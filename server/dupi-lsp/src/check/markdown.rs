@@ -1,12 +1,11 @@
 //! A comment for a pull request: what is new, with links to both sides.
-//!
-//! Names come from the repository, so none of their signs may mean anything here: neither Markdown nor HTML.
 
 use std::io::{self, Write};
 
 use super::findings::{Finding, Findings};
 use super::policy::advice;
-use crate::terminal::{count, escape};
+use crate::markdown::{link, plain};
+use crate::terminal::count;
 
 /// What a bot can look for to find its last comment again.
 const MARK: &str = "<!-- dupi-lsp -->";
@@ -90,24 +89,11 @@ fn row(findings: &Findings, finding: &Finding) -> String {
 /// A place as a link, if it is known where to.
 fn place(findings: &Findings, finding: &Finding, copy: usize) -> String {
     let (first, last) = finding.line_numbers(copy);
-    let name = format!("{}:{first}-{last}", plain(finding.path(copy)));
+    let name = format!("{}:{first}-{last}", finding.path(copy));
     let brought = finding.brought.get(copy).and_then(Option::as_ref);
     let brought = brought.map_or(String::new(), |brought| format!(" ({} {})", brought.short(), brought.date));
     match findings.repository.link(finding.path(copy), (first, last)) {
-        Some(link) => format!("[{name}]({link}){brought}"),
-        None => format!("{name}{brought}"),
+        Some(address) => format!("{}{brought}", link(&name, &address)),
+        None => format!("{}{brought}", plain(&name)),
     }
-}
-
-/// Text that is nothing but text: every sign that could mean something is written as its number.
-fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in escape(text).chars() {
-        match c {
-            c if c.is_alphanumeric() || " /.,;:-%()".contains(c) || !c.is_ascii() => out.push(c),
-            c => out.push_str(&format!("&#{};", c as u32)),
-        }
-    }
-    // A bare address becomes a link, and a name behind an at sign calls somebody: the sign is written as a number above.
-    out.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
 }

@@ -13,6 +13,7 @@ use super::copies::{self, Copy};
 use super::document::Document;
 use super::session::Queue;
 use super::view::View;
+use crate::markdown::{code, link, plain};
 use crate::terminal::escape;
 
 /// Copies that are named: a hover is looked at, not read.
@@ -58,7 +59,8 @@ fn contained(view: &View, document: &Document, markdown: bool) -> Option<String>
     let line = |other: &Other| {
         let (share, back) = (percent(contained.share(other)), percent(other.share_of()));
         let name = match view.uri(&root.join(&other.shown)).filter(|_| markdown) {
-            Some(uri) => format!("[{}]({})", plain(&escape(&other.shown)), uri.as_str()),
+            Some(uri) => link(&other.shown, uri.as_str()),
+            None if markdown => plain(&other.shown),
             None => escape(&other.shown),
         };
         (share >= 1.0).then(|| format!("{share:.0} % of this file stands in {name}, {back:.0} % of which stands here"))
@@ -72,12 +74,12 @@ fn part(view: &View, text: &str, copy: &Copy, markdown: bool) -> String {
     out.push('\n');
     let named = &copy.others[..copy.others.len().min(MAX_NAMED)];
     for (other, differences) in named.iter().zip(copies::differences(text, copy, view, named)) {
-        let uri = view.uri(&other.path).filter(|_| markdown);
-        let link = match uri {
-            Some(uri) => format!("[{}]({}#L{})", plain(&other.name()), uri.as_str(), other.first_line()),
+        let name = match view.uri(&other.path).filter(|_| markdown) {
+            Some(uri) => link(&other.name(), &format!("{}#L{}", uri.as_str(), other.first_line())),
+            None if markdown => plain(&other.name()),
             None => other.name(),
         };
-        let _ = write!(out, "\n- {link}");
+        let _ = write!(out, "\n- {name}");
         for (i, (own, others)) in differences.iter().take(MAX_DIFFERENCES).enumerate() {
             let _ = write!(
                 out,
@@ -97,23 +99,12 @@ fn part(view: &View, text: &str, copy: &Copy, markdown: bool) -> String {
     out
 }
 
-/// A text of the source that Markdown does not take for anything else.
+/// The start of a text of the source.
 fn quoted(text: &str, markdown: bool) -> String {
-    let mut short: String = escape(text).chars().take(MAX_CHARS).collect();
-    if short.chars().count() < text.chars().count() {
+    let mut chars = text.chars();
+    let mut short: String = chars.by_ref().take(MAX_CHARS).collect();
+    if chars.next().is_some() {
         short.push('…');
     }
-    match markdown {
-        // A fence longer than any in the text.
-        true if short.contains('`') => format!("`` {short} ``"),
-        true => format!("`{short}`"),
-        false => short,
-    }
-}
-
-/// A name that Markdown does not take for anything else.
-fn plain(name: &str) -> String {
-    name.chars()
-        .flat_map(|c| (c.is_ascii_punctuation() && !"/.:-".contains(c)).then_some('\\').into_iter().chain([c]))
-        .collect()
+    if markdown { code(&short) } else { escape(&short) }
 }

@@ -1,6 +1,6 @@
 //! A small editor that speaks with the real binary. What it was told and did not look at fails the test.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
@@ -407,4 +407,34 @@ pub fn uri(path: &Path) -> String {
         }
     }
     uri
+}
+
+/// The copies in a file, as the server and a check both have them: class, kind, and from where to where, counted from 0.
+pub type Told = BTreeSet<(String, String, [u64; 4])>;
+
+/// A diagnostic as a copy.
+pub fn diagnosed(diagnostic: &Value) -> (String, String, [u64; 4]) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let number = |end: &str, what: &str| diagnostic["range"][end][what].as_u64().unwrap_or(u64::MAX);
+    let place =
+        [number("start", "line"), number("start", "character"), number("end", "line"), number("end", "character")];
+    (text(&diagnostic["data"]["class"]), text(&diagnostic["code"]), place)
+}
+
+/// The copies that a check has found, by file.
+pub fn checked(report: &Value) -> BTreeMap<String, Told> {
+    let mut by_file: BTreeMap<String, Told> = BTreeMap::new();
+    for class in report["classes"].as_array().expect("a list") {
+        for copy in class["copies"].as_array().expect("a list") {
+            let number = |key: &str| copy[key].as_u64().expect("a number") - 1;
+            let place = [number("startLine"), number("startColumn"), number("endLine"), number("endColumn")];
+            let (id, kind) = (class["id"].as_str().unwrap_or_default(), class["kind"].as_str().unwrap_or_default());
+            by_file.entry(copy["path"].as_str().expect("a path").to_owned()).or_default().insert((
+                id.into(),
+                kind.into(),
+                place,
+            ));
+        }
+    }
+    by_file
 }

@@ -641,7 +641,7 @@ fn store(folder: &Path, seed: u64) -> Arc<Faulty> {
     Arc::new(Faulty::new(Arc::new(inner), Fault::None, seed))
 }
 
-fn copy_folder(from: &Path, to: &Path) {
+pub fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("a folder").flatten() {
         let to = to.join(entry.file_name());

@@ -4,6 +4,7 @@ pub mod answers;
 pub mod binary;
 pub mod differential;
 pub mod editor;
+pub mod fuzz;
 pub mod history;
 pub mod inputs;
 pub mod repository;

@@ -12,15 +12,12 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use dupi_tests::editor::{Client, Editor, PATIENCE, uri};
+use dupi_tests::editor::{Client, Editor, PATIENCE, Told, checked, diagnosed, uri};
 use dupi_tests::history::{Sample, all_samples, own_samples};
 use dupi_tests::{binary, sources};
 use fastrand::Rng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-
-/// A copy as both of them tell it: class, kind, and from where to where, counted from 0.
-type Told = BTreeSet<(String, String, [u64; 4])>;
 
 /// What the files of a script are made of.
 struct Material {
@@ -406,31 +403,6 @@ fn same(found: &BTreeMap<String, Told>, expected: &BTreeMap<String, Told>, how: 
         let (found, expected) = (found.get(name).unwrap_or(&none), expected.get(name).unwrap_or(&none));
         assert_eq!(found, expected, "{how}: {name}");
     }
-}
-
-fn diagnosed(diagnostic: &Value) -> (String, String, [u64; 4]) {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let number = |end: &str, what: &str| diagnostic["range"][end][what].as_u64().unwrap_or(u64::MAX);
-    let place =
-        [number("start", "line"), number("start", "character"), number("end", "line"), number("end", "character")];
-    (text(&diagnostic["data"]["class"]), text(&diagnostic["code"]), place)
-}
-
-fn checked(report: &Value) -> BTreeMap<String, Told> {
-    let mut by_file: BTreeMap<String, Told> = BTreeMap::new();
-    for class in report["classes"].as_array().expect("a list") {
-        for copy in class["copies"].as_array().expect("a list") {
-            let number = |key: &str| copy[key].as_u64().expect("a number") - 1;
-            let place = [number("startLine"), number("startColumn"), number("endLine"), number("endColumn")];
-            let (id, kind) = (class["id"].as_str().unwrap_or_default(), class["kind"].as_str().unwrap_or_default());
-            by_file.entry(copy["path"].as_str().expect("a path").to_owned()).or_default().insert((
-                id.into(),
-                kind.into(),
-                place,
-            ));
-        }
-    }
-    by_file
 }
 
 /// `DUPI_CASES` draws more, `DUPI_SEED` repeats one.

@@ -1,6 +1,6 @@
 //! A document: one file as the search sees it. Tokens, what tells names apart, units, lines; no text.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ impl Document {
     /// Reads and tokenizes a file.
     pub fn read(source: &Source, settings: &Settings, scratch: &mut Scratch) -> Result<Option<Document>, SkipReason> {
         let named = dupi_grammars::by_path(&source.path);
-        if named.is_none() && !starts_with_shebang(&source.path).unwrap_or(false) {
+        if named.is_none() && !starts_with_shebang(&source.path) {
             return Ok(None);
         }
         let meta = std::fs::metadata(&source.path).map_err(|_| SkipReason::Unreadable)?;
@@ -267,9 +267,9 @@ impl Document {
     }
 }
 
-/// What tells a name or literal from others.
+/// What tells a name or literal from others. Line ends do not: they are a matter of the checkout.
 pub(crate) fn symbol(text: &[u8]) -> u32 {
-    xxh3_64(text) as u32 & ((1 << SYMBOL_BITS) - 1)
+    xxh3_64(&text::with_unix_line_ends(text)) as u32 & ((1 << SYMBOL_BITS) - 1)
 }
 
 /// Numbers the lists of units in order of first use. A number says only which units are siblings.
@@ -288,15 +288,11 @@ fn number_lists(units: &mut [Unit]) {
 }
 
 /// Does a file whose name says nothing begin with `#!`? Reads two bytes, of regular files only.
-pub(crate) fn starts_with_shebang(path: &Path) -> io::Result<bool> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Ok(false);
-    }
+pub(crate) fn starts_with_shebang(path: &Path) -> bool {
     let mut first = [0; 2];
-    match std::fs::File::open(path)?.read_exact(&mut first) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        read => read.map(|()| first == *b"#!"),
-    }
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file())
+        && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
+        && first == *b"#!"
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! From bytes on disk to text worth tokenizing: what is binary, minified or generated is told apart here.
 //! Also: from byte offsets to lines and columns. Knows no tokens.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
@@ -96,6 +97,21 @@ fn is_comment(line: &[u8]) -> bool {
     [&b"//"[..], b"#", b"/*", b"*", b"--", b"<!--", b"\"\"\"", b"'''", b";"].iter().any(|mark| line.starts_with(mark))
         && !line.starts_with(b"#include")
         && !line.starts_with(b"#define")
+}
+
+/// A text with `\n` for each `\r\n`.
+pub fn with_unix_line_ends(text: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(b'\r', text).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut unix = Vec::with_capacity(text.len());
+    let mut start = 0;
+    for end in memchr::memmem::find_iter(text, b"\r\n") {
+        unix.extend_from_slice(&text[start..end]);
+        start = end + 1;
+    }
+    unix.extend_from_slice(&text[start..]);
+    Cow::Owned(unix)
 }
 
 /// A place as editors count: line from 0, column from 0 in UTF-16 units.

@@ -339,17 +339,37 @@ fn blame_tells_who_brought_each_copy_and_which_is_the_oldest() {
     assert_eq!(copies[2]["commit"], Value::Null, "c.go is not committed");
 }
 
-/// Fault 27: a repository whose configuration names programs. None is started, whatever is asked.
+/// A program that notes in `.git/ran` by what name it was run.
 #[cfg(unix)]
-#[test]
-fn nothing_that_a_repository_names_is_run() {
+fn program(repository: &Repository, name: &str) -> String {
     use std::os::unix::fs::PermissionsExt;
+    let mark = repository.path().join(".git/ran");
+    let text = format!("#!/bin/sh\necho '{name}' >> '{}'\ncat\n", mark.display());
+    let path = repository.workspace.write(&format!(".git/evil/{name}"), text);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+/// Makes git doubt all that its index says of files: it was written before them.
+fn age_index(repository: &Repository) {
+    let index = std::fs::File::options().write(true).open(repository.path().join(".git/index")).expect("an index");
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    index.set_modified(old).expect("a time");
+}
+
+/// A repository whose configuration names programs, wherever and under whatever name it can.
+#[cfg(unix)]
+fn hostile() -> Repository {
     let repository = history();
-    let folder = repository.path();
-    let mark = folder.join("owned");
-    let evil = repository.workspace.write(".git/evil", format!("#!/bin/sh\ntouch '{}'\ncat\n", mark.display()));
-    std::fs::set_permissions(&evil, std::fs::Permissions::from_mode(0o755)).expect("executable");
-    let evil = evil.to_str().expect("UTF-8");
+    // One file for each filter and driver, all of them copies.
+    for i in 0..8 {
+        repository.write(&format!("f{i}.go"), file("f", &[format!("var x{i} = {i}\n"), function("Sum", "values")]));
+    }
+    repository.commit("copies");
+    for i in 0..8 {
+        repository.write(&format!("f{i}.go"), file("f", &[format!("var y{i} = {i}\n"), function("Sum", "values")]));
+    }
+    repository.commit("edited");
     for key in [
         "core.fsmonitor",
         "core.sshCommand",
@@ -357,41 +377,258 @@ fn nothing_that_a_repository_names_is_run() {
         "core.editor",
         "core.askPass",
         "core.gitProxy",
+        "core.alternateRefsCommand",
+        "sequence.editor",
+        "interactive.diffFilter",
         "diff.external",
         "diff.go.command",
         "diff.go.textconv",
+        "merge.go.driver",
         "filter.x.clean",
         "filter.x.smudge",
         "filter.x.process",
         "filter.a=b.clean",
         "gpg.program",
+        "gpg.ssh.program",
         "credential.helper",
-        "core.alternateRefsCommand",
         "uploadpack.packObjectsHook",
         "pager.blame",
+        "pager.diff-index",
+        "remote.origin.uploadpack",
+        "trailer.x.command",
     ] {
-        repository.git(&["config", key, evil]);
+        repository.git(&["config", key, &program(&repository, key)]);
     }
-    repository.git(&["config", "filter.x.required", "true"]);
-    std::fs::create_dir_all(folder.join(".git/hooks")).expect("a folder");
+    let alias = format!("!{}", program(&repository, "alias"));
+    for command in ["rev-parse", "ls-files", "diff-index", "cat-file", "blame", "merge-base"] {
+        repository.git(&["config", &format!("alias.{command}"), &alias]);
+    }
+    for (key, value) in [
+        ("filter.x.required", "true"),
+        ("log.showSignature", "true"),
+        ("extensions.partialClone", "origin"),
+        ("extensions.worktreeConfig", "true"),
+        ("remote.origin.promisor", "true"),
+        ("protocol.allow", "always"),
+        ("core.untrackedCache", "true"),
+    ] {
+        repository.git(&["config", key, value]);
+    }
+    repository.git(&["config", "remote.origin.url", &format!("ext::{}", program(&repository, "ext"))]);
+    // Names that are no UTF-8, are empty, or hold what quotes; and files that are included.
+    let named = |kind: &str, name: &[u8], label: &str| {
+        let run = program(&repository, label);
+        let keys = if kind == "filter" { ["clean", "process"] } else { ["textconv", "command"] };
+        let keys = keys.map(|key| format!("\t{key} = {run}\n")).concat();
+        [format!("[{kind} \"").as_bytes(), name, b"\"]\n", keys.as_bytes()].concat()
+    };
+    let git_folder = repository.path().join(".git");
+    let append = |name: &str, text: &[u8]| {
+        let before = std::fs::read(git_folder.join(name)).unwrap_or_default();
+        repository.write(&format!(".git/{name}"), [&before, text].concat());
+    };
+    append("config", &named("filter", b"\xff", "filter-not-utf8"));
+    append("config", &named("filter", b"", "filter-empty"));
+    append("config", &named("filter", br#"\"q\\'$(x)"#, "filter-quotes"));
+    append("config", &named("diff", b"\xfe", "diff-not-utf8"));
+    append("included", &named("filter", b"\xfdincluded", "filter-included"));
+    append("included-if", &named("diff", b"\xfdincluded", "diff-included-if"));
+    append("config", b"[include]\n\tpath = included\n[includeIf \"gitdir:**\"]\n\tpath = included-if\n");
+    append("config.worktree", &named("filter", b"\xfcworktree", "filter-worktree"));
+    append("config", format!("[core]\n\tattributesFile = {}/attributes\n", git_folder.display()).as_bytes());
     for hook in ["post-index-change", "pre-commit", "post-checkout", "reference-transaction", "fsmonitor-watchman"] {
-        std::fs::copy(evil, folder.join(".git/hooks").join(hook)).expect("a hook");
+        let path = git_folder.join("hooks").join(hook);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::copy(program(&repository, "hook"), path).expect("a hook");
     }
-    repository.write(".gitattributes", "*.go filter=x diff=go\nold/*.go filter=a=b\n");
-    repository.write("b.go", file("b", &[function("Sum", "values")]));
-    // As if it was just written: git compares the content of such files.
-    repository.write("a.go", std::fs::read(folder.join("a.go")).expect("a file"));
-    let same = std::fs::read(folder.join("old/x.go")).expect("a file");
-    repository.write("old/x.go", same);
+    repository.write(
+        ".gitattributes",
+        b"*.go filter=x diff=go merge=go\nold/*.go filter=a=b\nf0.go filter=\xff diff=\xfe\nf1.go filter=\n\
+          f2.go \"filter=\\\"q\\\\'$(x)\"\n",
+    );
+    append("info/attributes", b"f3.go filter=\xfdincluded diff=\xfdincluded\nf4.go filter=\xfcworktree\n");
+    append("attributes", b"f5.go filter=\xff diff=\xfe\n");
+    repository
+}
+
+/// Runs a check in a repository, with variables that name programs, and says which of all programs were run.
+#[cfg(unix)]
+fn ran(repository: &Repository, arguments: &[&str]) -> (i32, String) {
+    let mark = repository.path().join(".git/ran");
     let _ = std::fs::remove_file(&mark);
-    for arguments in [&["--since", "main"][..], &["--staged"], &["--since", "main", "--blame"], &["--blame"]] {
-        let run = check(folder, arguments);
-        assert!(run.code <= 1, "{arguments:?}: {}", run.stderr);
-        assert!(!mark.exists(), "{arguments:?} has run a program of the repository");
+    let cache = tempfile::tempdir().expect("a folder");
+    let arguments = [&["--check"][..], arguments].concat();
+    let mut command = dupi_tests::binary::command(repository.path(), cache.path(), &arguments);
+    let variable = program(repository, "variable");
+    for name in ["EXTERNAL_DIFF", "PAGER", "EDITOR", "SSH", "SSH_COMMAND", "ASKPASS", "PROXY_COMMAND"] {
+        command.env(format!("GIT_{name}"), &variable);
     }
-    // The test can fail: git itself runs it.
-    let _ = std::process::Command::new("git").arg("-C").arg(folder).args(["status"]).output();
-    assert!(mark.exists());
+    command.env("GIT_CONFIG_PARAMETERS", format!("'core.fsmonitor'='{variable}'"));
+    command.env("GIT_CONFIG_COUNT", "9").env("GIT_CONFIG_KEY_7", "core.pager").env("GIT_CONFIG_VALUE_7", &variable);
+    let output = command.output().expect("the binary runs");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let code = output.status.code().unwrap_or(-1);
+    assert!(code <= 2, "{arguments:?}: {told}");
+    (code, std::fs::read_to_string(&mark).unwrap_or_default())
+}
+
+/// Faults 27 and 33: none of the programs is started, whatever is asked.
+#[cfg(unix)]
+#[test]
+fn fault_33_nothing_that_a_repository_names_is_run() {
+    let repository = hostile();
+    let checks: [&[&str]; 5] =
+        [&["--since", "main"], &["--staged"], &["--blame"], &["--since", "main", "--blame"], &["--since", "HEAD~1"]];
+    for arguments in checks {
+        age_index(&repository);
+        let (code, ran) = ran(&repository, arguments);
+        assert!(code <= 1, "{arguments:?}");
+        assert_eq!(ran, "", "{arguments:?} has run programs of the repository");
+    }
+    // An object that a partial clone lacks is not fetched.
+    let lost = repository.git(&["-c", "core.fsmonitor=false", "rev-parse", "main:a.go"]);
+    std::fs::remove_file(repository.path().join(".git/objects").join(&lost[..2]).join(&lost[2..])).expect("an object");
+    repository.write("a.go", "package a\n");
+    assert_eq!(ran(&repository, &["--since", "main"]), (2, String::new()));
+    // The test can fail: git itself runs them.
+    age_index(&repository);
+    for arguments in [&["diff", "--no-ext-diff"][..], &["blame", "f0.go"], &["blame", "HEAD", "--", "f3.go"]] {
+        let _ = std::process::Command::new("git").arg("-C").arg(repository.path()).args(arguments).output();
+    }
+    let ran = std::fs::read_to_string(repository.path().join(".git/ran")).unwrap_or_default();
+    for name in ["core.fsmonitor", "filter.x.process", "filter-not-utf8"] {
+        assert!(ran.contains(name), "{ran}");
+    }
+}
+
+/// Fault 35: what a checkout does to line ends is no change, in any file, also in texts of several lines.
+#[test]
+fn fault_35_line_ends_of_a_checkout_are_no_change() {
+    let text = |own: &str| {
+        let steps: String = (0..10).map(|i| format!("    if a > b + {i}:\n        a = g(a, b, {i})\n")).collect();
+        format!(
+            "def own_{own}(x):\n    return [x, \"{own}\"]\n\n\ndef f(a, b):\n    \"\"\"Says what\n    it does.\n    \"\"\"\n{steps}    return a\n"
+        )
+    };
+    let repository = Repository::default();
+    repository.write("p/a.py", text("a"));
+    repository.write("p/b.py", text("b"));
+    repository.commit("first");
+    repository.git(&["config", "core.autocrlf", "true"]);
+    std::fs::remove_dir_all(repository.path().join("p")).expect("removed");
+    repository.git(&["checkout", "--quiet", "--", "."]);
+    let a = std::fs::read_to_string(repository.path().join("p/a.py")).expect("a file");
+    assert!(a.contains("\r\n"), "git writes other line ends than it stores");
+    let expect_nothing_new = || {
+        for arguments in [&["--since", "HEAD"][..], &["--staged"]] {
+            age_index(&repository);
+            let json = expect(repository.path(), &[arguments, &["--format", "json"]].concat(), 0, &[]).json();
+            assert_eq!(json["classes"], serde_json::json!([]), "{arguments:?}");
+        }
+    };
+    expect_nothing_new();
+    repository.write("p/a.py", a.replace("[x, \"a\"]", "[x, \"edited\"]"));
+    expect_nothing_new();
+    repository.git(&["add", "--all"]);
+    expect_nothing_new();
+    // Who brought a line is known by the line, not by its end.
+    let blamed = expect(repository.path(), &["--blame"], 1, &["A. Writer: first, the oldest"]).stdout;
+    assert_eq!(blamed.matches("A. Writer: first").count(), 2, "{blamed}");
+    repository.git(&["mv", "p", "q"]);
+    expect(repository.path(), &["--since", "HEAD"], 0, &["passed"]);
+    expect(repository.path(), &["--staged"], 0, &["passed"]);
+}
+
+/// What `--since` and `--staged` say of a copy that was added in some other kind of repository than a plain one.
+#[test]
+fn a_change_is_seen_in_every_kind_of_repository() {
+    let copy = || file("b", &[function("Sum", "values")]);
+    let expect_copy = |folder: &Path| {
+        std::fs::write(folder.join("b.go"), copy()).expect("a file");
+        expect(folder, &["--since", "HEAD"], 1, &["b.go:3-15 ← in this change"]);
+        expect(folder, &["--staged"], 0, &["passed"]);
+        git(folder, &["add", "b.go"]);
+        expect(folder, &["--staged"], 1, &["b.go:3-15 ← in this change"]);
+        std::fs::write(folder.join("b.go"), "package b\n").expect("a file");
+        expect(folder, &["--staged"], 1, &["b.go:3-15 ← in this change"]);
+        expect(folder, &["--since", "HEAD"], 0, &["passed"]);
+    };
+    let origin = history();
+    let url = format!("file://{}", origin.path().display());
+    origin.git(&["config", "uploadpack.allowFilter", "true"]);
+
+    let worktree = Workspace::new("");
+    origin.git(&["worktree", "add", "--quiet", worktree.path().join("w").to_str().expect("UTF-8"), "main"]);
+    expect_copy(&worktree.path().join("w"));
+
+    let module = Repository::default();
+    module.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "sub"]);
+    expect_copy(&module.path().join("sub"));
+
+    for options in [&["--filter=blob:none"][..], &["--depth=1"], &["--separate-git-dir=elsewhere"], &["--shared"]] {
+        let clone = Workspace::new("");
+        let source = if options == ["--shared"] { origin.path().to_str().expect("UTF-8") } else { &url };
+        git(clone.path(), &[&["clone", "--quiet"], options, &[source, "clone"]].concat());
+        expect_copy(&clone.path().join("clone"));
+    }
+    for options in [&["--object-format=sha256"][..], &["--ref-format=reftable"]] {
+        let other = Workspace::new("");
+        let made = std::process::Command::new("git").arg("-C").arg(other.path()).arg("init").args(options).output();
+        if !made.expect("git runs").status.success() {
+            continue; // An older git knows no such repositories.
+        }
+        other.write("a.go", file("a", &[function("Sum", "values")]));
+        git(other.path(), &["add", "--all"]);
+        git(other.path(), &["commit", "--quiet", "--message", "first"]);
+        expect_copy(other.path());
+    }
+    for options in [&["update-index", "--split-index"][..], &["update-index", "--index-version=4"]] {
+        let other = history();
+        other.git(options);
+        expect_copy(other.path());
+    }
+    // What a sparse checkout leaves out has not been removed.
+    let sparse = history();
+    sparse.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "none"]);
+    assert!(!sparse.path().join("old").exists());
+    expect_copy(sparse.path());
+    let report = check(sparse.path(), &["--since", "HEAD", "--format", "json"]).json();
+    assert_eq!(report["gate"]["notes"], serde_json::json!([]));
+}
+
+/// A hook is run with the index that is being committed, and with a name for it that holds at the top.
+#[test]
+fn staged_looks_at_the_index_that_a_hook_is_given() {
+    let repository = history();
+    repository.write("b.go", file("b", &[function("Sum", "values")]));
+    std::fs::copy(repository.path().join(".git/index"), repository.path().join(".git/other")).expect("a copy");
+    repository.git(&["add", "b.go"]);
+    for (index, code) in [(".git/index", 1), (".git/other", 0)] {
+        let cache = tempfile::tempdir().expect("a folder");
+        let mut command = dupi_tests::binary::command(repository.path(), cache.path(), &["--check", "--staged"]);
+        command.env("GIT_INDEX_FILE", index).env("GIT_DIR", ".git").env("GIT_PREFIX", "old/");
+        assert_eq!(command.output().expect("the binary runs").status.code(), Some(code), "{index}");
+    }
+}
+
+/// A conflict, and a file that is only meant to be added.
+#[test]
+fn conflicts_and_intents_to_add_are_changes_like_others() {
+    let repository = history();
+    repository.write("a.go", file("a", &["var ours = 1\n".to_owned(), function("Sum", "values")]));
+    repository.commit("ours");
+    repository.git(&["switch", "--quiet", "main"]);
+    repository.write("a.go", file("a", &["var theirs = 1\n".to_owned(), function("Sum", "values")]));
+    repository.commit("theirs");
+    let _ = std::process::Command::new("git").arg("-C").arg(repository.path()).args(["merge", "branch"]).output();
+    assert!(repository.git(&["ls-files", "--unmerged"]).contains("a.go"));
+    expect(repository.path(), &["--since", "HEAD"], 0, &["passed"]);
+    expect(repository.path(), &["--staged"], 0, &["passed"]);
+    let intent = history();
+    intent.write("b.go", file("b", &[function("Sum", "values")]));
+    intent.git(&["add", "--intent-to-add", "b.go"]);
+    expect(intent.path(), &["--since", "HEAD"], 1, &["b.go:3-15 ← in this change"]);
+    expect(intent.path(), &["--staged"], 0, &["passed"]);
 }
 
 #[test]

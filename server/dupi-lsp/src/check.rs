@@ -14,6 +14,7 @@ mod github;
 mod gitlab;
 mod html;
 mod json;
+mod lines;
 mod markdown;
 mod policy;
 mod repository;

@@ -1,24 +1,44 @@
-//! The git program, asked only for what it has stored. Knows nothing of copies.
+//! The git program, asked only for what it has stored: objects, references and the index. Knows nothing of copies.
 //!
-//! A repository that somebody else wrote may name programs in its configuration: monitors, hooks, filters, helpers that
-//! fetch. None of them is run: only commands are used that read objects and the index, and all that could start a
-//! program is switched off for each of them.
+//! A repository that somebody else wrote may name programs in its configuration, under any name: filters, text
+//! conversions, external diffs, monitors, hooks, helpers that fetch. None of them is run, because of how git is called:
+//!
+//! - as if the repository was bare. Without a work tree there is no file that git could filter, convert or monitor;
+//!   files of the work tree are compared with the index here, by their stamps ([`Entry`]) and then by their content;
+//! - by commands that read only, so no hook has an occasion;
+//! - with every transport forbidden and no `GIT_*` variable but those of [`KEPT`].
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::Metadata;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, anyhow, bail};
+use rayon::prelude::*;
 
-/// What is switched off, as settings that win over those of the repository.
-const OFF: [(&str, &str); 6] = [
+/// Settings that win over those of the repository: what reading needs none of, be it switched on.
+const SETTINGS: [(&str, &str); 4] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
-    ("core.untrackedCache", "false"),
     ("blame.ignoreRevsFile", ""),
     ("safe.bareRepository", "explicit"),
-    ("submodule.recurse", "false"),
+];
+
+/// Variables that git still gets: where its objects, its own programs and the user's configuration are. A hook is run
+/// with others that would lead to another repository, and others again name programs.
+const KEPT: [&str; 9] = [
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_NO_REPLACE_OBJECTS",
 ];
 
 /// No tracked source is larger; what is, is no source.
@@ -30,25 +50,54 @@ pub type ObjectId = String;
 pub struct Git {
     /// The folder that holds the checkout.
     pub top: PathBuf,
-    /// Settings that win: what is switched off, and all filters that the configuration names.
-    settings: Vec<(String, String)>,
+    /// The repository itself, usually `.git` in that folder.
+    folder: PathBuf,
+    index: PathBuf,
 }
 
-/// A file that differs between two states.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+/// What some files were, by their paths relative to the top of the checkout; nothing, if they were not there or no
+/// regular files.
+pub type Before = BTreeMap<PathBuf, Option<ObjectId>>;
+
+/// What is staged, with what tells whether the work tree still has it.
+pub struct Index {
+    /// Sorted by path. A path with conflicts is there once for each side, this side last.
+    pub entries: Vec<Entry>,
+    /// When it was written. A file that was changed at that time or later may have changed unnoticed.
+    written: Option<Time>,
+}
+
+/// A path that git tracks.
+#[derive(Debug)]
+pub struct Entry {
     /// Relative to the top of the checkout.
     pub path: PathBuf,
-    /// What it was; nothing, if it was not there or no regular file.
-    pub before: Option<ObjectId>,
-    /// What it is; nothing, if it is not there or no regular file. What is only in the work tree has no name yet.
-    pub after: Option<After>,
+    pub kind: EntryKind,
+    object: ObjectId,
+    /// A sparse checkout leaves it out of the work tree.
+    is_left_out: bool,
+    /// None, if it has conflicts, or if git does not tell.
+    stamp: Option<Stamp>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum After {
-    Stored(ObjectId),
-    InWorkTree,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    File,
+    Link,
+    /// Another repository.
+    Module,
+}
+
+/// Seconds and nanoseconds since 1970, as git cuts them.
+type Time = (u32, u32);
+
+/// What the file system said of a file when it was staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    mtime: Time,
+    ctime: Time,
+    inode: u32,
+    size: u32,
 }
 
 /// What a line goes back to.
@@ -69,54 +118,33 @@ pub struct Blame {
 impl Git {
     /// The repository around a folder.
     pub fn around(folder: &Path) -> Result<Git> {
-        let mut git =
-            Git { top: folder.to_owned(), settings: OFF.map(|(key, value)| (key.to_owned(), value.to_owned())).into() };
-        let top = git
-            .line(&["rev-parse", "--show-toplevel"])
-            .with_context(|| format!("{} is in no git repository that can be read", folder.display()))?;
-        git.top = Path::new(&top).canonicalize().with_context(|| format!("cannot read {top}"))?;
-        if !folder.starts_with(&git.top) {
-            bail!("the git repository of {} is a checkout of another folder, {top}", folder.display());
+        // With git's own search, since that refuses repositories of other users.
+        let ask = |what: &str| -> Result<PathBuf> {
+            let mut command = command(folder);
+            let answer = output(command.args(["rev-parse", what]))?;
+            Ok(path(answer.strip_suffix(b"\n").unwrap_or(&answer)))
+        };
+        let outside = || format!("{} is in no git repository that can be read", folder.display());
+        let top = ask("--show-toplevel").with_context(outside)?;
+        let top = top.canonicalize().with_context(|| format!("cannot read {}", top.display()))?;
+        if !folder.starts_with(&top) {
+            bail!("the git repository of {} is a checkout of another folder, {}", folder.display(), top.display());
         }
-        // A filter is a program that may be run whenever content is compared. Its name is anybody's choice.
-        let named = git.output(&["config", "--null", "--name-only", "--get-regexp", r"^filter\."]).unwrap_or_default();
-        for key in named.split(|&b| b == 0).filter_map(|key| std::str::from_utf8(key).ok()) {
-            let off = if key.ends_with(".required") { "false" } else { "" };
-            if !key.is_empty() {
-                git.settings.push((key.to_owned(), off.to_owned()));
-            }
-        }
-        Ok(git)
+        let git = ask("--absolute-git-dir").with_context(outside)?;
+        // A hook may be run with an index that holds only what is being committed.
+        let index = std::env::var_os("GIT_INDEX_FILE").map_or_else(|| git.join("index"), |index| top.join(index));
+        Ok(Git { top, folder: git, index })
     }
 
+    /// Without a work tree; see above.
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new("git");
-        command.arg("--no-pager").arg("--no-optional-locks").arg("--literal-pathspecs").arg("-C").arg(&self.top);
-        command.args(arguments);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A hook is run with variables that would lead to another repository, but for the index: that may be one that
-        // holds only what is being committed.
-        for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_PARAMETERS"] {
-            command.env_remove(variable);
-        }
-        command.env("GIT_CONFIG_COUNT", self.settings.len().to_string());
-        for (i, (key, value)) in self.settings.iter().enumerate() {
-            command.env(format!("GIT_CONFIG_KEY_{i}"), key).env(format!("GIT_CONFIG_VALUE_{i}"), value);
-        }
-        // What is not here is not fetched, and nobody is asked for a password.
-        command.env("GIT_ALLOW_PROTOCOL", "").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
-        command.env("LC_ALL", "C");
+        let mut command = command(&self.folder);
+        command.env("GIT_INDEX_FILE", &self.index).arg("--bare").args(arguments);
         command
     }
 
     fn output(&self, arguments: &[&str]) -> Result<Vec<u8>> {
-        let output = self.command(arguments).output().map_err(not_started)?;
-        if !output.status.success() {
-            let told = String::from_utf8_lossy(&output.stderr);
-            let told = told.trim().trim_start_matches("fatal: ");
-            bail!("git {}: {}", arguments[0], if told.is_empty() { "no answer" } else { told });
-        }
-        Ok(output.stdout)
+        output(&mut self.command(arguments))
     }
 
     fn line(&self, arguments: &[&str]) -> Result<String> {
@@ -156,57 +184,39 @@ impl Git {
         self.line(&["rev-parse", "--short", commit]).unwrap_or_else(|_| commit.to_owned())
     }
 
-    /// What differs between a commit and the work tree, as far as git tracks it.
-    pub fn changed_in_work_tree(&self, commit: &str) -> Result<Vec<Difference>> {
-        self.differences(&[
-            "diff-index",
-            "--raw",
-            "-z",
-            "--no-renames",
-            "--no-abbrev",
-            "--ignore-submodules=all",
-            commit,
-            "--",
-        ])
-    }
-
-    /// What differs between a commit, or nothing at all, and what is staged.
-    pub fn staged(&self, commit: Option<&str>) -> Result<Vec<Difference>> {
+    /// What those files were in a commit, or in nothing at all, that are not what is staged.
+    pub fn staged(&self, commit: Option<&str>) -> Result<Before> {
         let empty = self.line(&["hash-object", "-t", "tree", "--stdin"])?;
         let commit = commit.unwrap_or(&empty);
-        self.differences(&[
-            "diff-index",
-            "--cached",
-            "--raw",
-            "-z",
-            "--no-renames",
-            "--no-abbrev",
-            "--ignore-submodules=all",
-            commit,
-            "--",
-        ])
+        let arguments = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", commit, "--"];
+        parse_raw(&self.output(&arguments)?).context("git diff-index answers in another way")
     }
 
-    /// What differs between what is staged and the work tree.
-    pub fn unstaged(&self) -> Result<Vec<Difference>> {
-        self.differences(&["diff-files", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=all", "--"])
+    /// What is staged.
+    pub fn index(&self) -> Result<Index> {
+        // Before it is read: an index that is written meanwhile has newer stamps, and more files count as changed.
+        let written = self.index.metadata().and_then(|meta| meta.modified()).ok().map(seconds);
+        let entries = parse_index(&self.output(&["ls-files", "-s", "-t", "-z", "--debug"])?)
+            .context("git ls-files answers in another way")?;
+        Ok(Index { entries, written })
     }
 
-    fn differences(&self, arguments: &[&str]) -> Result<Vec<Difference>> {
-        parse_raw(&self.output(arguments)?).ok_or_else(|| anyhow!("git {} answers in another way", arguments[0]))
-    }
-
-    /// The files that git tracks, sorted, and the folders that are other repositories.
-    pub fn tracked(&self) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
-        let output = self.output(&["ls-files", "-s", "-z"])?;
-        let (mut files, mut modules) = (Vec::new(), Vec::new());
-        for entry in output.split(|&b| b == 0).filter(|entry| !entry.is_empty()) {
-            let tab = entry.iter().position(|&b| b == b'\t').context("git ls-files answers in another way")?;
-            let is_module = entry.starts_with(b"160000 ");
-            (if is_module { &mut modules } else { &mut files }).push(path(&entry[tab + 1..]));
-        }
-        files.sort();
-        Ok((files, modules))
+    /// What those files are in the index that the work tree may have otherwise, by their stamps. Some have the same
+    /// content all the same.
+    pub fn unstaged(&self, index: &Index) -> Before {
+        let may_differ = |entry: &&Entry| match self.top.join(&entry.path).symlink_metadata() {
+            Ok(meta) => match entry.kind {
+                EntryKind::File => {
+                    !(meta.is_file() && entry.stamp.is_some_and(|stamp| stamp.tells(&meta, index.written)))
+                }
+                EntryKind::Link => meta.is_file(),
+                EntryKind::Module => false,
+            },
+            Err(_) => entry.kind == EntryKind::File && !entry.is_left_out,
+        };
+        let differing = index.entries.par_iter().filter(may_differ);
+        let before = |entry: &Entry| (entry.kind == EntryKind::File).then(|| entry.object.clone());
+        differing.map(|entry| (entry.path.clone(), before(entry))).collect()
     }
 
     /// Calls `each` with the content of each of these objects, in their order.
@@ -247,27 +257,90 @@ impl Git {
         read
     }
 
-    /// Which commit each of these lines (from 1, both ends inclusive) of a file goes back to, where `content` is what it
-    /// holds now.
-    pub fn blame(&self, file: &Path, content: &[u8], lines: &[(u32, u32)]) -> Result<Blame> {
-        let ranges: Vec<String> = lines.iter().map(|(first, last)| format!("-L{first},{last}")).collect();
-        let mut command = self.command(&["blame", "--porcelain", "--contents", "-"]);
-        command.args(&ranges).arg("--").arg(file);
-        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(not_started)?;
-        let mut input = child.stdin.take().context("git takes no input")?;
-        let output = std::thread::scope(|scope| {
-            scope.spawn(move || input.write_all(content));
-            child.wait_with_output()
-        })?;
-        if !output.status.success() {
-            bail!("git blame does not know {}", file.display());
-        }
-        Ok(parse_blame(&output.stdout))
+    /// The content of a file in the current commit.
+    pub fn committed(&self, file: &Path) -> Result<Vec<u8>> {
+        let mut name = OsString::from("HEAD:");
+        name.push(written(file));
+        output(self.command(&["cat-file", "blob"]).arg(name))
     }
+
+    /// Which commit each of these lines (from 1, both ends inclusive) of a file goes back to, as the current commit has
+    /// it.
+    pub fn blame(&self, file: &Path, lines: &[(u32, u32)]) -> Result<Blame> {
+        let ranges = lines.iter().map(|(first, last)| format!("-L{first},{last}"));
+        let mut command = self.command(&["blame", "--porcelain", "--no-textconv"]);
+        Ok(parse_blame(&output(command.args(ranges).args(["HEAD", "--"]).arg(written(file)))?))
+    }
+}
+
+/// Git in a folder.
+fn command(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    for (variable, _) in std::env::vars_os() {
+        let name = variable.to_string_lossy();
+        if name.starts_with("GIT_") && !KEPT.contains(&&*name) {
+            command.env_remove(variable);
+        }
+    }
+    command.env("GIT_CONFIG_COUNT", SETTINGS.len().to_string());
+    for (i, (key, value)) in SETTINGS.iter().enumerate() {
+        command.env(format!("GIT_CONFIG_KEY_{i}"), key).env(format!("GIT_CONFIG_VALUE_{i}"), value);
+    }
+    // What is not here is not fetched, and nobody is asked for a password.
+    command.env("GIT_ALLOW_PROTOCOL", "").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
+    command.env("LC_ALL", "C");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(["--no-pager", "--no-optional-locks", "--literal-pathspecs", "-C"]).arg(folder);
+    command
+}
+
+fn output(command: &mut Command) -> Result<Vec<u8>> {
+    let output = command.output().map_err(not_started)?;
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        let told = told.trim().trim_start_matches("fatal: ");
+        bail!("git: {}", if told.is_empty() { "no answer" } else { told });
+    }
+    Ok(output.stdout)
 }
 
 fn not_started(error: std::io::Error) -> anyhow::Error {
     anyhow!("cannot run git: {error}; install it, or check without --since, --staged and --blame")
+}
+
+fn seconds(time: SystemTime) -> Time {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    (since.as_secs() as u32, since.subsec_nanos())
+}
+
+impl Stamp {
+    /// Is a file certainly what was staged? Any doubt costs only a look at its content.
+    fn tells(&self, meta: &Metadata, written: Option<Time>) -> bool {
+        // Where no part of a second was kept, none is compared.
+        let same = |kept: Time, is: Time| kept.0 == is.0 && (kept.1 == 0 || kept.1 == is.1);
+        let before = |kept: Time, other: Time| kept.0 < other.0 || kept.1 != 0 && kept < other;
+        self.size == meta.len() as u32
+            && meta.modified().is_ok_and(|mtime| same(self.mtime, seconds(mtime)))
+            && written.is_some_and(|written| before(self.mtime, written))
+            && self.is_of_same_file(meta)
+    }
+
+    #[cfg(unix)]
+    fn is_of_same_file(&self, meta: &Metadata) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let ctime = (meta.ctime() as u32, meta.ctime_nsec() as u32);
+        self.inode == meta.ino() as u32 && self.ctime.0 == ctime.0 && (self.ctime.1 == 0 || self.ctime.1 == ctime.1)
+    }
+
+    #[cfg(not(unix))]
+    fn is_of_same_file(&self, _: &Metadata) -> bool {
+        true
+    }
+}
+
+/// A path as git reads it.
+fn written(path: &Path) -> OsString {
+    if cfg!(windows) { path.to_string_lossy().replace('\\', "/").into() } else { path.as_os_str().to_owned() }
 }
 
 /// A path as git writes it.
@@ -281,24 +354,84 @@ fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// `:mode mode id id status NUL path NUL`, again and again. Only regular files count.
-fn parse_raw(output: &[u8]) -> Option<Vec<Difference>> {
-    let is_file = |mode: &str| mode.starts_with("100");
+/// `:mode mode id id status NUL path NUL`, again and again.
+fn parse_raw(output: &[u8]) -> Option<Before> {
     let mut fields = output.split(|&b| b == 0);
-    let mut differences = Vec::new();
+    let mut before = Before::new();
     while let Some(head) = fields.next().filter(|head| !head.is_empty()) {
-        let head = std::str::from_utf8(head).ok()?.strip_prefix(':')?;
-        let mut words = head.split(' ');
-        let (old_mode, mode, old, new) = (words.next()?, words.next()?, words.next()?, words.next()?);
-        let path = path(fields.next()?);
-        let is_null = |id: &str| id.bytes().all(|b| b == b'0');
-        let before = (is_file(old_mode) && !is_null(old)).then(|| old.to_owned());
-        let after = is_file(mode).then(|| if is_null(new) { After::InWorkTree } else { After::Stored(new.to_owned()) });
-        if before.is_some() || after.is_some() {
-            differences.push(Difference { path, before, after });
+        let mut words = std::str::from_utf8(head).ok()?.strip_prefix(':')?.split(' ');
+        let (mode, _, object) = (words.next()?, words.next()?, words.next()?);
+        let is_file = EntryKind::of(mode) == EntryKind::File && object.bytes().any(|b| b != b'0');
+        before.insert(path(fields.next()?), is_file.then(|| object.to_owned()));
+    }
+    Some(before)
+}
+
+impl EntryKind {
+    fn of(mode: &str) -> EntryKind {
+        match mode {
+            "160000" => EntryKind::Module,
+            _ if mode.starts_with("100") => EntryKind::File,
+            _ => EntryKind::Link,
         }
     }
-    Some(differences)
+}
+
+/// The stage of a conflict that holds this side.
+const OURS: &str = "2";
+
+/// `tag mode id stage TAB path NUL`, and lines that start with two blanks, again and again.
+fn parse_index(output: &[u8]) -> Option<Vec<Entry>> {
+    let mut entries = Vec::new();
+    let mut rest = output;
+    while !rest.is_empty() {
+        let end = memchr::memchr(0, rest)?;
+        let tab = memchr::memchr(b'\t', &rest[..end])?;
+        let mut words = std::str::from_utf8(&rest[..tab]).ok()?.split(' ');
+        let (tag, mode, object, stage) = (words.next()?, words.next()?, words.next()?, words.next()?);
+        let path = path(&rest[tab + 1..end]);
+        rest = &rest[end + 1..];
+        let mut stamp = BTreeMap::new();
+        while rest.starts_with(b"  ") {
+            let end = memchr::memchr(b'\n', rest)?;
+            parse_stamp_line(&rest[..end], &mut stamp);
+            rest = &rest[end + 1..];
+        }
+        let entry = Entry {
+            path,
+            kind: EntryKind::of(mode),
+            object: object.to_owned(),
+            is_left_out: tag == "S",
+            stamp: Stamp::new(&stamp).filter(|_| stage == "0"),
+        };
+        entries.push((entry, stage == OURS));
+    }
+    entries.sort_by(|(a, a_is_ours), (b, b_is_ours)| (&a.path, a_is_ours).cmp(&(&b.path, b_is_ours)));
+    Some(entries.into_iter().map(|(entry, _)| entry).collect())
+}
+
+/// `  key: value TAB key: value`.
+fn parse_stamp_line<'a>(line: &'a [u8], into: &mut BTreeMap<&'a str, &'a str>) {
+    let fields = std::str::from_utf8(line).unwrap_or_default().split('\t');
+    into.extend(fields.filter_map(|field| field.trim_ascii().split_once(": ")));
+}
+
+impl Stamp {
+    /// None, if git writes it in another way than until now: it does not promise to.
+    fn new(fields: &BTreeMap<&str, &str>) -> Option<Stamp> {
+        let number = |text: &str| text.parse::<i64>().ok().map(|n| n as u32);
+        let field = |key: &str| fields.get(key).copied();
+        let time = |key: &str| {
+            let (seconds, nanoseconds) = field(key)?.split_once(':')?;
+            Some((number(seconds)?, number(nanoseconds)?))
+        };
+        Some(Stamp {
+            mtime: time("mtime")?,
+            ctime: time("ctime")?,
+            inode: number(field("ino")?)?,
+            size: number(field("size")?)?,
+        })
+    }
 }
 
 fn parse_blame(output: &[u8]) -> Blame {

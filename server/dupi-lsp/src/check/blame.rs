@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
+use anyhow::Result;
 use dupi::File;
 use rayon::prelude::*;
 use time::OffsetDateTime;
 
 use super::findings::Finding;
+use super::lines::Lines;
 use crate::git::{Blame, Git};
 
 /// The commit that most lines of a copy go back to.
@@ -69,7 +72,7 @@ pub fn find(git: &Git, findings: &mut [Finding]) {
     let of_file = |(file, content, copies): Copies| {
         let lines: Vec<(u32, u32)> = copies.iter().map(|&(i, copy)| findings[i].line_numbers(copy)).collect();
         let path = file.path.strip_prefix(&git.top).unwrap_or(&file.path);
-        let blame = git.blame(path, &content, &lines).unwrap_or_default();
+        let blame = of_content(git, path, &content, &lines).unwrap_or_default();
         copies.into_iter().zip(lines).map(|(copy, lines)| (copy, Brought::of(&blame, lines))).collect::<Vec<_>>()
     };
     let found: Vec<_> = wanted.into_values().collect::<Vec<_>>().into_par_iter().flat_map_iter(of_file).collect();
@@ -79,4 +82,23 @@ pub fn find(git: &Git, findings: &mut [Finding]) {
     for ((i, copy), brought) in found {
         findings[i].brought[copy] = brought;
     }
+}
+
+/// Which commit each of these lines (from 1, both ends inclusive) of a file goes back to, where `content` is what it
+/// holds now. Lines that are not committed go back to none.
+fn of_content(git: &Git, path: &Path, content: &[u8], lines: &[(u32, u32)]) -> Result<Blame> {
+    let was = Lines::new(&git.committed(path)?, content).was;
+    let was = |line: u32| Some(was.get(line as usize - 1).copied()?? + 1);
+    let committed = |&(first, last): &(u32, u32)| {
+        let mut lines = (first..=last).filter_map(was);
+        let first = lines.next()?;
+        Some((first, lines.next_back().unwrap_or(first)))
+    };
+    let ranges: Vec<(u32, u32)> = lines.iter().filter_map(committed).collect();
+    if ranges.is_empty() {
+        return Ok(Blame::default());
+    }
+    let Blame { lines: brought, commits } = git.blame(path, &ranges)?;
+    let line = |line: u32| Some((line, brought.get(&was(line)?)?.clone()));
+    Ok(Blame { lines: lines.iter().flat_map(|&(first, last)| first..=last).filter_map(line).collect(), commits })
 }

@@ -3,7 +3,7 @@
 //! Both are the same index with other texts over a few files, so only these are read and compared, with the whole
 //! workspace; the answers are those of two full runs.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use anyhow::{Context, Result};
 use dupi::index::{Index, Workspace};
 use dupi::snapshot::Buffer;
 use dupi::{Class, Fragment, Report, files};
-use imara_diff::{Algorithm, Diff, InternedInput};
 
 use super::baseline::{Counts, counts};
 use super::findings::{News, Texts};
-use crate::git::{Git, ObjectId};
+use super::lines::{Lines, is_same_text};
+use crate::git::{Before, EntryKind, Git, Index as Staged, ObjectId};
 
 /// Classes of which the change has edited some copies and not the others that are named.
 const MAX_TOLD: usize = 10;
@@ -49,12 +49,15 @@ pub fn look(index: &mut Index, workspace: &Workspace, wanted: &Wanted) -> Result
     let git = Git::around(&workspace.root)?;
     // As the disk is: what is found is kept for the next time, whatever is laid over it now.
     let on_disk = index.report(&workspace.settings)?;
-    let outside = untracked(&git, &on_disk)?;
+    let staged = git.index()?;
+    let outside = untracked(&git, &staged, &on_disk);
     let (name, now, before) = match wanted {
         Wanted::Since(revision) => {
             let base = git.merge_base(revision)?;
-            let mut before =
-                read(&git, workspace, git.changed_in_work_tree(&base)?.into_iter().map(|d| (d.path, d.before)))?;
+            let mut differing = git.unstaged(&staged);
+            differing.extend(git.staged(Some(&base))?);
+            let mut before = read(&git, workspace, differing)?;
+            before.retain(|path, text| !is_on_disk(path, text.as_deref()));
             outside.into_iter().for_each(|path| {
                 before.entry(path).or_default();
             });
@@ -62,11 +65,11 @@ pub fn look(index: &mut Index, workspace: &Workspace, wanted: &Wanted) -> Result
         }
         Wanted::Staged => {
             let head = git.commit("HEAD").ok();
-            let mut now = read(&git, workspace, git.unstaged()?.into_iter().map(|d| (d.path, d.before)))?;
+            let mut now = read(&git, workspace, git.unstaged(&staged))?;
+            now.retain(|path, text| !is_on_disk(path, text.as_deref()));
             outside.into_iter().for_each(|path| drop(now.insert(path, None)));
-            let staged = git.staged(head.as_deref())?;
             let mut before = now.clone();
-            before.extend(read(&git, workspace, staged.into_iter().map(|d| (d.path, d.before)))?);
+            before.extend(read(&git, workspace, git.staged(head.as_deref())?)?);
             let name = head.map_or("no commit at all".to_owned(), |head| format!("HEAD ({})", git.short(&head)));
             (name, now, before)
         }
@@ -103,26 +106,22 @@ fn shown(workspace: &Workspace, path: &Path) -> String {
 }
 
 /// The files of the workspace that git does not track, but for those of other repositories within it.
-fn untracked(git: &Git, report: &Report) -> Result<Vec<PathBuf>> {
-    let (tracked, modules) = git.tracked()?;
-    let modules: Vec<PathBuf> = modules.into_iter().map(|module| git.top.join(module)).collect();
+fn untracked(git: &Git, staged: &Staged, report: &Report) -> Vec<PathBuf> {
+    let modules = staged.entries.iter().filter(|entry| entry.kind == EntryKind::Module);
+    let modules: Vec<PathBuf> = modules.map(|module| git.top.join(&module.path)).collect();
     let is_known = |path: &Path| {
         let relative = path.strip_prefix(&git.top).unwrap_or(path);
-        tracked.binary_search_by(|other| other.as_path().cmp(relative)).is_ok()
+        staged.entries.binary_search_by(|entry| entry.path.as_path().cmp(relative)).is_ok()
             || modules.iter().any(|module| path.starts_with(module))
     };
-    Ok(report.files.iter().map(|file| file.path.clone()).filter(|path| !is_known(path)).collect())
+    report.files.iter().map(|file| file.path.clone()).filter(|path| !is_known(path)).collect()
 }
 
 /// What some files of the repository held, as far as they are files of the workspace.
-fn read(
-    git: &Git,
-    workspace: &Workspace,
-    differences: impl Iterator<Item = (PathBuf, Option<ObjectId>)>,
-) -> Result<Overlay> {
+fn read(git: &Git, workspace: &Workspace, before: Before) -> Result<Overlay> {
     let Workspace { root, paths, settings } = workspace;
     let held: BTreeMap<PathBuf, Option<ObjectId>> =
-        differences.map(|(path, object)| (git.top.join(path), object)).collect();
+        before.into_iter().map(|(path, object)| (git.top.join(path), object)).collect();
     let found = files::would_find_all(root, paths, held.keys().cloned().collect(), settings)?;
     let mut overlay: Overlay = found.iter().map(|path| (path.clone(), None)).collect();
     let stored: Vec<(&PathBuf, &ObjectId)> =
@@ -133,56 +132,22 @@ fn read(
     Ok(overlay)
 }
 
+/// Does a file hold this text, but for line ends? A checkout may have others than what is stored.
+fn is_on_disk(path: &Path, text: Option<&[u8]>) -> bool {
+    text.is_some_and(|text| std::fs::read(path).is_ok_and(|on_disk| is_same_text(text, &on_disk)))
+}
+
 /// What became of the lines of each file that is not the same in both states.
 fn compare(workspace: &Workspace, now: &Overlay, before: &Overlay) -> HashMap<String, Lines> {
     let mut lines = HashMap::new();
     for (path, old) in before {
         let new = now.get(path).cloned().unwrap_or_else(|| std::fs::read(path).ok());
-        if old != &new {
-            let compared = Lines::new(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default());
-            lines.insert(shown(workspace, path), compared);
+        let (old, new) = (old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default());
+        if !is_same_text(old, new) {
+            lines.insert(shown(workspace, path), Lines::new(old, new));
         }
     }
     lines
-}
-
-/// What became of the lines of a file.
-struct Lines {
-    /// For each line as it is, which one it was.
-    was: Vec<Option<u32>>,
-    /// For each line as it was, whether it still is.
-    stays: Vec<bool>,
-    /// Lines as they are before which something was taken away.
-    cut: BTreeSet<u32>,
-    /// Lines as they were before which something was put.
-    grown: BTreeSet<u32>,
-}
-
-impl Lines {
-    fn new(before: &[u8], now: &[u8]) -> Lines {
-        let input = InternedInput::new(before, now);
-        let mut diff = Diff::compute(Algorithm::Histogram, &input);
-        diff.postprocess_no_heuristic(&input);
-        let (n_before, n_now) = (input.before.len(), input.after.len());
-        let stays: Vec<bool> = (0..n_before as u32).map(|line| !diff.is_removed(line)).collect();
-        let mut kept = (0..n_before as u32).filter(|&line| stays[line as usize]);
-        let was = (0..n_now as u32).map(|line| if diff.is_added(line) { None } else { kept.next() }).collect();
-        let cut = diff.hunks().filter(|hunk| !hunk.before.is_empty()).map(|hunk| hunk.after.start).collect();
-        let grown = diff.hunks().filter(|hunk| !hunk.after.is_empty()).map(|hunk| hunk.before.start).collect();
-        Lines { was, stays, cut, grown }
-    }
-
-    /// What became of these lines as they were: whether all of them and nothing else is there, and how many are.
-    fn fate(&self, lines: &Range<u32>) -> (bool, usize) {
-        let n_kept = lines.clone().filter(|&line| self.stays.get(line as usize) == Some(&true)).count();
-        (n_kept == lines.len() && self.grown.range(lines.start + 1..lines.end).next().is_none(), n_kept)
-    }
-
-    /// Does the change touch these lines as they are?
-    fn touches(&self, lines: &Range<u32>) -> bool {
-        let added = |line: u32| self.was.get(line as usize).is_some_and(Option::is_none);
-        lines.clone().any(added) || self.cut.range(lines.start + 1..lines.end).next().is_some()
-    }
 }
 
 impl Change {

@@ -1,16 +1,30 @@
 //! Tokens and units by tree-sitter: the leaves of the parse tree in their normalized form, and the children of its lists.
 //! The tokenizer of the languages without a fast lexer, and the measure that fast lexers are held to.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::Language;
 use crate::token::{Code, Comment, IDENTIFIER, Lexed, OTHER, Token, Unit};
 
-/// How long a parse may take before the file is given up. A grammar that needs longer has met its worst case.
-pub const BUDGET: Duration = Duration::from_secs(1);
+/// Bytes that a lexer gets at a time, each time being a step: scanners of grammars look ahead as far as they like, and
+/// the parser does not count that.
+const CHUNK: usize = 4096;
+
+/// Steps that any file may take, and bytes for each of which it may take one more.
+///
+/// A step is 100 operations of the parser, after which tree-sitter calls back, or a [`CHUNK`] that was read. Steps and
+/// not time, so that the outcome depends on the content alone: not on load, priority or a process that was stopped.
+///
+/// Measured on 10 800 files (71 MB) of rails, laravel, WordPress, detekt, compose, swift-syntax, scala, acme.sh and
+/// kong: median 0.006 to 0.011 steps per byte by language, 99th percentile at most 0.021, maximum 0.026, and 0.016 in
+/// files of over 100 kB. No file took more than 11 % of its budget; neither did files with brackets or quotes removed or
+/// lines shuffled, but for Lua, whose unclosed strings are read to their end again and again: up to 1.1 steps per byte.
+/// A step takes 30 to 60 µs, and up to 400 µs in error recovery.
+const FREE_STEPS: u64 = 20_000;
+const BYTES_PER_STEP: u64 = 20;
 
 /// How deep brackets may nest in a file that is parsed: grammars and their scanners recurse.
 pub const MAX_NESTING: usize = 1_000;
@@ -18,6 +32,7 @@ pub const MAX_NESTING: usize = 1_000;
 /// Why a file could not be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseFailure {
+    /// It took more steps than its size allows.
     TooSlow,
     TooDeep,
 }
@@ -123,21 +138,36 @@ pub fn spellings(grammar: &tree_sitter::Language, syntax: &Syntax) -> Vec<String
     spellings
 }
 
-/// Parses `src` within the budget.
+/// The steps that a file of so many bytes may take before it is given up: its grammar has met its worst case.
+fn budget(n_bytes: usize) -> u64 {
+    FREE_STEPS + n_bytes as u64 / BYTES_PER_STEP
+}
+
+/// Parses `src` within the budget for its size.
 pub fn parse(language: &Language, src: &[u8]) -> Result<Tree, ParseFailure> {
     if nesting(src) > MAX_NESTING {
         return Err(ParseFailure::TooDeep);
     }
+    parse_within(language, src, budget(src.len())).0.ok_or(ParseFailure::TooSlow)
+}
+
+/// The tree, unless it takes more than `limit` steps, and the steps that were taken.
+fn parse_within(language: &Language, src: &[u8], limit: u64) -> (Option<Tree>, u64) {
     let mut parser = Parser::new();
     parser.set_language(&(language.grammar)()).expect("every grammar here was seen to load");
-    let deadline = Instant::now() + BUDGET;
+    let steps = Cell::new(0);
     let mut progress = |_: &tree_sitter::ParseState| {
-        if Instant::now() > deadline { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        steps.update(|n| n + 1);
+        if steps.get() > limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let mut read = |at: usize, _| {
+        steps.update(|n| n + 1);
+        let rest = src.get(at..).unwrap_or(&[]);
+        &rest[..rest.len().min(CHUNK)]
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
-    parser
-        .parse_with_options(&mut |at, _| src.get(at..).unwrap_or(&[]), None, Some(options))
-        .ok_or(ParseFailure::TooSlow)
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    (tree, steps.get())
 }
 
 /// An upper bound of how deep brackets nest, strings and comments included.
@@ -268,5 +298,24 @@ fn leaf(language: &Language, leaves: &Leaves, node: &Node, meaning: Meaning, src
             });
             out.tokens.push(Token { start, end, line, code });
         }
+    }
+}
+
+#[cfg(all(test, feature = "lua"))]
+mod tests {
+    use super::*;
+
+    /// Each quote opens a string that the scanner reads to the end of the file: quadratic work in few operations.
+    #[test]
+    fn what_a_scanner_reads_again_counts_and_a_text_takes_the_same_steps_each_time() {
+        let language = crate::LANGUAGES.iter().find(|language| language.name == "lua").expect("it is known");
+        let [(one, few), (again, same), (twice, more)] = [1_000, 1_000, 2_000].map(|n| {
+            let text = "&'a\n".repeat(n);
+            let (tree, steps) = parse_within(language, text.as_bytes(), u64::MAX);
+            (tree.is_some(), steps)
+        });
+        assert!(one && again && twice && few == same, "{few} {same}");
+        assert!(more > 3 * few, "{few} {more}");
+        assert!(parse_within(language, "&'a\n".repeat(2_000).as_bytes(), more - 1).0.is_none());
     }
 }

@@ -51,10 +51,6 @@ fn samples(roots: &[PathBuf], per_language: usize) -> Vec<Sample> {
     for language in dupi_grammars::LANGUAGES {
         for path in sources::files(roots, language.name, per_language, 4 * MAX_BYTES as u64) {
             let Some(extension) = path.extension().and_then(|extension| extension.to_str()) else { continue };
-            // Their grammars can need most of their second on a busy machine: too slow once and not the next time.
-            if ["swift", "kt", "kts", "scala", "php", "rb"].contains(&extension) {
-                continue;
-            }
             if let Ok(text) = fs::read_to_string(&path) {
                 let lines: Vec<&str> = text.split_inclusive('\n').collect();
                 let mut n_bytes = 0;

@@ -51,3 +51,22 @@ pub fn nested() -> Vec<(&'static str, String)> {
         ("tags", "<a b={<c>\n".repeat(DEPTH / 2)),
     ]
 }
+
+/// A text that takes Lua's grammar about 33 000 steps, where 22 000 are allowed: each quote is read to the end.
+pub fn slow_text() -> String {
+    format!("{}\n", "&'a ".repeat(20)).repeat(500)
+}
+
+/// PHP of `n` functions, about 800 bytes each: what its grammar needs a while for.
+pub fn php(n: usize) -> String {
+    let statement = |i: usize, j: usize| {
+        let x = i * 12 + j;
+        let [a, b, c, d] = [x * 7 % 99, x * 31 % 50, x * 17 % 999, x * 5 % 9];
+        format!("    if ($a > {a}) {{ $b = g{b}($a, $b, 'k{c}'); }} else {{ $a[{d}] = $b->h({j}); }}\n")
+    };
+    let function = |i: usize| {
+        let body: String = (0..12).map(|j| statement(i, j)).collect();
+        format!("function f{i}($a, $b) {{\n{body}    return $a;\n}}\n")
+    };
+    format!("<?php\n{}", (0..n).map(function).collect::<String>())
+}

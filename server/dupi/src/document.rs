@@ -1,6 +1,6 @@
 //! A document: one file as the search sees it. Tokens, what tells names apart, units, lines; no text.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ impl Document {
     /// Reads and tokenizes a file.
     pub fn read(source: &Source, settings: &Settings, scratch: &mut Scratch) -> Result<Option<Document>, SkipReason> {
         let named = dupi_grammars::by_path(&source.path);
-        if named.is_none() && !starts_with_shebang(&source.path) {
+        if named.is_none() && !starts_with_shebang(&source.path).unwrap_or(false) {
             return Ok(None);
         }
         let meta = std::fs::metadata(&source.path).map_err(|_| SkipReason::Unreadable)?;
@@ -288,11 +288,15 @@ fn number_lists(units: &mut [Unit]) {
 }
 
 /// Does a file whose name says nothing begin with `#!`? Reads two bytes, of regular files only.
-pub(crate) fn starts_with_shebang(path: &Path) -> bool {
+pub(crate) fn starts_with_shebang(path: &Path) -> io::Result<bool> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Ok(false);
+    }
     let mut first = [0; 2];
-    std::fs::metadata(path).is_ok_and(|meta| meta.is_file())
-        && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
-        && first == *b"#!"
+    match std::fs::File::open(path)?.read_exact(&mut first) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| first == *b"#!"),
+    }
 }
 
 #[cfg(test)]

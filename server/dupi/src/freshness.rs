@@ -34,6 +34,7 @@ pub struct Known {
     pub stamp: Stamp,
     /// The [`content`] of the file.
     pub content: u64,
+    /// The stamp does not tell whether the file is as remembered.
     pub racy: bool,
 }
 
@@ -41,6 +42,12 @@ impl Known {
     /// What is to be remembered of a file that was read at the moment `read_at`.
     pub fn new(stamp: Stamp, content: u64, read_at: SystemTime) -> Known {
         Known { stamp, content, racy: is_racy(stamp, read_at) }
+    }
+
+    /// The same for a file of which the machine decided what is remembered, and not its content: it could not be read.
+    /// It is looked at again the next time, whatever its stamp.
+    pub fn unsettled(self) -> Known {
+        Known { racy: true, ..self }
     }
 
     /// Surely the file that carries this stamp now?

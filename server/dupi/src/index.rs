@@ -519,6 +519,10 @@ impl Index {
             for (source, read) in batch.iter().zip(read) {
                 let is_known = self.by_path.contains_key(&source.shown);
                 match read {
+                    // Nothing new to write of what is looked at each time.
+                    read::Read::Same(file) if self.known(&source.shown) == Some(file.entry.known) => {
+                        changes.touched += 1
+                    }
                     read::Read::Same(file) => {
                         changes.touched += 1;
                         weight += file.weight();

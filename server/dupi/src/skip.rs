@@ -28,7 +28,7 @@ named! {
         Symlink = "symbolic link",
         /// A pipe, socket or device.
         Special = "not a regular file",
-        /// Its grammar needed too long.
+        /// Its grammar needed more steps than a file of this size may take.
         TooSlow = "too slow to parse",
         /// Brackets nest too deep to be parsed.
         TooDeep = "nested too deeply",

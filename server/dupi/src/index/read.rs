@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::Index;
 use crate::document::{self, Document, Scratch};
-use crate::files::{Source, Stamp};
+use crate::files::Source;
 use crate::freshness::{self, Known, Reading, read_settled};
 use crate::segment::{Entry, Fresh, What};
 use crate::skip::SkipReason;
@@ -26,19 +26,29 @@ impl Index {
     pub(super) fn read(&self, source: &Source, reading: Reading, scratch: &mut Scratch) -> Read {
         let settings = &self.workspace.settings;
         let started = SystemTime::now();
-        if dupi_grammars::by_path(&source.path).is_none() && !document::starts_with_shebang(&source.path) {
-            return self.remember(source, source.stamp, 0, started, Ok(None));
+        if dupi_grammars::by_path(&source.path).is_none() {
+            let known = Known::new(source.stamp, 0, started);
+            match document::starts_with_shebang(&source.path) {
+                Ok(true) => {}
+                Ok(false) => return self.remember(source, known, Ok(None)),
+                Err(_) => return self.remember(source, known.unsettled(), Ok(None)),
+            }
         }
         let (bytes, stamp) = match read_settled(&source.path, settings.max_file_bytes, reading) {
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::NotFound => return Read::Gone,
             Err(error) => {
-                let reason = match error.kind() {
-                    ErrorKind::FileTooLarge => SkipReason::TooLarge,
-                    ErrorKind::InvalidInput => SkipReason::Special,
-                    _ => SkipReason::Unreadable,
+                let known = Known::new(source.stamp, 0, started);
+                let (reason, known) = match error.kind() {
+                    // Its size says so, unless it was another one when the folder was walked.
+                    ErrorKind::FileTooLarge if source.stamp.size > settings.max_file_bytes => {
+                        (SkipReason::TooLarge, known)
+                    }
+                    ErrorKind::FileTooLarge => (SkipReason::TooLarge, known.unsettled()),
+                    ErrorKind::InvalidInput => (SkipReason::Special, known.unsettled()),
+                    _ => (SkipReason::Unreadable, known.unsettled()),
                 };
-                return self.remember(source, source.stamp, 0, started, Err(reason));
+                return self.remember(source, known, Err(reason));
             }
         };
         let content = freshness::content(&bytes);
@@ -55,17 +65,10 @@ impl Index {
         }
         let tokenize = || Document::parse(source, &bytes, settings, scratch);
         let document = self.quarantine.guard(content, tokenize).unwrap_or(Err(SkipReason::Quarantined));
-        self.remember(source, stamp, content, started, document)
+        self.remember(source, Known::new(stamp, content, started), document)
     }
 
-    fn remember(
-        &self,
-        source: &Source,
-        stamp: Stamp,
-        content: u64,
-        started: SystemTime,
-        read: Result<Option<Document>, SkipReason>,
-    ) -> Read {
+    fn remember(&self, source: &Source, known: Known, read: Result<Option<Document>, SkipReason>) -> Read {
         let what = match &read {
             Ok(Some(document)) => What::Document {
                 language: document.language,
@@ -78,13 +81,12 @@ impl Index {
         };
         let path = source.path.strip_prefix(&self.workspace.root).unwrap_or(&source.path);
         let path = (path != Path::new(&source.shown)).then(|| path.to_owned());
-        let known = Known::new(stamp, content, started);
         let entry = Entry { shown: source.shown.clone(), path, known, what };
         // What is too large, or no source, is not looked into: it is the same as long as that is so.
         let before = self.current(&source.shown).map(|(_, _, before)| (before.known.content, before.what));
         let same = match (before, what) {
-            (Some((_, What::Other)), What::Other) => content == 0,
-            (Some((0, What::Skipped(before))), What::Skipped(now)) => content == 0 && before == now,
+            (Some((_, What::Other)), What::Other) => known.content == 0,
+            (Some((0, What::Skipped(before))), What::Skipped(now)) => known.content == 0 && before == now,
             _ => false,
         };
         let file = Fresh { entry, document: read.ok().flatten().map(Arc::new) };

@@ -133,17 +133,15 @@ pub fn find_within(root: &Path, paths: &[PathBuf], within: Vec<PathBuf>, setting
     walk(root, paths, Some(within), None, settings)
 }
 
-/// Would [`find`] read a file at this path, or a folder at it, if there was one?
+/// Whether [`find`] reads the regular file at this path, or would read one if it were there.
+///
+/// Names and ignore files alone decide. The path itself is never looked at: a file that is removed or replaced while
+/// this runs would otherwise be neither there nor missing.
 pub fn would_find(root: &Path, paths: &[PathBuf], path: &Path, settings: &Settings) -> bool {
-    if path.symlink_metadata().is_ok() {
-        let found = find_within(root, paths, vec![path.to_owned()], settings);
-        return found.is_ok_and(|found| !found.sources.is_empty());
-    }
     would_find_all(root, paths, vec![path.to_owned()], settings).is_ok_and(|found| !found.is_empty())
 }
 
-/// Those of some paths at which [`find`] would read a file if there was one, by their names alone: neither they nor their
-/// folders need exist. Ignore files count as they are now.
+/// The paths among `candidates` for which [`would_find`] holds. Neither they nor their folders need exist.
 pub fn would_find_all(
     root: &Path,
     paths: &[PathBuf],
@@ -151,10 +149,10 @@ pub fn would_find_all(
     settings: &Settings,
 ) -> Result<Vec<PathBuf>, Error> {
     let walk = Walk::new(root, None, None, settings)?;
-    let mut entered: HashMap<PathBuf, Option<Rules>> = HashMap::new();
+    let mut entered: Vec<Entered> = paths.iter().map(|_| Entered::new()).collect();
     candidates.retain(|path| {
-        let above = paths.iter().find(|above| path.starts_with(above));
-        above.is_some_and(|above| path == above || walk.would_read(above, path, &mut entered))
+        let mut named = paths.iter().zip(&mut entered);
+        named.any(|(above, entered)| path.starts_with(above) && walk.would_read(above, path, entered))
     });
     Ok(candidates)
 }
@@ -243,6 +241,9 @@ struct Walk<'a> {
     found: Mutex<Found>,
 }
 
+/// For each folder, the rules that hold in it; none if a walk does not enter it.
+type Entered = HashMap<PathBuf, Option<Rules>>;
+
 /// A folder still to be read.
 struct Folder {
     path: PathBuf,
@@ -273,17 +274,20 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Would a file be read that is not there? `entered` remembers which rules hold in a folder, none if it is left out.
-    fn would_read(&self, above: &Path, path: &Path, entered: &mut HashMap<PathBuf, Option<Rules>>) -> bool {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
-        let Some(rules) = self.rules_in(above, folder, entered) else { return false };
-        may_be_source(name)
-            && !rules.ignore(path, false)
-            && self.include.as_ref().is_none_or(|set| set.is_match(self.relative(path)))
-            && !self.exclude.as_ref().is_some_and(|set| set.is_match(self.relative(path)))
+    /// Whether a regular file at `path` would be read in a walk of the path `above`.
+    fn would_read(&self, above: &Path, path: &Path, entered: &mut Entered) -> bool {
+        let Some(name) = path.file_name() else { return false };
+        if !may_be_source(name) || !self.is_included(path) {
+            return false;
+        }
+        // Ignore files do not hold for a file that was named itself.
+        path == above || {
+            let rules = path.parent().and_then(|folder| self.rules_in(above, folder, entered));
+            rules.is_some_and(|rules| !rules.ignore(path, false))
+        }
     }
 
-    fn rules_in(&self, above: &Path, folder: &Path, entered: &mut HashMap<PathBuf, Option<Rules>>) -> Option<Rules> {
+    fn rules_in(&self, above: &Path, folder: &Path, entered: &mut Entered) -> Option<Rules> {
         if let Some(known) = entered.get(folder) {
             return known.clone();
         }
@@ -292,11 +296,12 @@ impl<'a> Walk<'a> {
         } else {
             let (outer, name) = (folder.parent()?, folder.file_name()?);
             let rules = self.rules_in(above, outer, entered)?;
-            let left_out = rules.ignore(folder, true) || self.leave_out(name, folder).is_some();
+            let left_out =
+                rules.ignore(folder, true) || self.leave_out(name, folder).is_some() || place::is_index(folder);
             (!left_out).then_some(rules)
         };
         let rules = rules.map(|rules| {
-            let with_files = |rules: Rules| rules.with_files_of(folder, rules::in_checkout(folder));
+            let with_files = |rules: Rules| rules.with_files_of(folder, rules::in_checkout(above));
             if self.settings.gitignore { with_files(rules) } else { rules }
         });
         entered.insert(folder.to_owned(), rules.clone());
@@ -387,15 +392,20 @@ impl<'a> Walk<'a> {
             self.skip(&path, shown, SkipReason::Symlink, found);
         } else if !kind.is_file() {
             self.skip(&path, shown, SkipReason::Special, found);
-        } else if self.include.as_ref().is_some_and(|set| !set.is_match(self.relative(&path)))
-            || self.exclude.as_ref().is_some_and(|set| set.is_match(self.relative(&path)))
-        {
+        } else if !self.is_included(&path) {
             self.skip(&path, shown, SkipReason::Excluded, found);
         } else {
             // A file that has gone since is found unreadable when it is read.
             let stamp = meta().as_ref().map_or(Stamp::UNKNOWN, Stamp::of);
             found.sources.push(Source { path, shown, stamp });
         }
+    }
+
+    /// Whether the globs of the settings let a file be read.
+    fn is_included(&self, path: &Path) -> bool {
+        let relative = self.relative(path);
+        self.include.as_ref().is_none_or(|set| set.is_match(relative))
+            && !self.exclude.as_ref().is_some_and(|set| set.is_match(relative))
     }
 
     fn relative<'p>(&self, path: &'p Path) -> &'p Path {
@@ -571,6 +581,66 @@ mod tests {
                     found.skipped.iter().filter(|skip| is_within(&root.join(&skip.path))).cloned().collect()
                 };
                 assert_eq!(reasons(&part), reasons(&all), "{within:?}");
+            }
+        }
+    }
+
+    /// Each path that could be a file: those of the tree, and the same names in every folder.
+    fn every_path(root: &Path) -> Vec<PathBuf> {
+        let (mut folders, mut names) = (vec![root.to_owned()], HashMap::new());
+        let mut at = 0;
+        while let Some(folder) = folders.get(at).cloned() {
+            for entry in fs::read_dir(&folder).expect("a folder").flatten() {
+                match entry.file_type().expect("a kind") {
+                    kind if kind.is_dir() => folders.push(entry.path()),
+                    _ => drop(names.insert(entry.file_name(), ())),
+                }
+            }
+            at += 1;
+        }
+        folders.iter().flat_map(|folder| names.keys().map(move |name| folder.join(name))).collect()
+    }
+
+    #[test]
+    fn whether_a_file_is_found_follows_from_names_alone() {
+        let exclude = Settings { exclude: vec!["b/d".into(), "a.go".into()], ..Settings::default() };
+        let include = Settings { include: vec!["*.go".into()], skip_hidden: false, ..Settings::default() };
+        let all = Settings { gitignore: false, skip_vendored: false, ..Settings::default() };
+        for settings in [Settings::default(), exclude, include, all] {
+            for named in [&["."][..], &["b"], &["b/d/e.go", "k.txt"], &[".", "vendor", "b/gen"]] {
+                for is_checkout in [true, false] {
+                    let tree = tree();
+                    let root = tree.path().canonicalize().expect("a folder");
+                    if !is_checkout {
+                        fs::remove_dir_all(root.join(".git")).expect("removed");
+                    }
+                    // A checkout within, of which nothing is tracked.
+                    write(&root.join("inner/.git/HEAD"), "");
+                    write(&root.join("inner/.gitignore"), "*\n");
+                    write(&root.join("inner/m.go"), "package m\n");
+                    let paths: Vec<PathBuf> =
+                        named.iter().map(|name| root.join(name).canonicalize().expect("there")).collect();
+                    let candidates = every_path(&root);
+                    let by_name = || {
+                        let mut found = would_find_all(&root, &paths, candidates.clone(), &settings).expect("rules");
+                        found.sort();
+                        found
+                    };
+                    candidates
+                        .iter()
+                        .filter(|path| !path.exists())
+                        .for_each(|path| fs::write(path, "").expect("written"));
+                    let walked = find(&root, &paths, &settings).expect("a walk");
+                    let mut walked: Vec<PathBuf> = walked.sources.into_iter().map(|source| source.path).collect();
+                    walked.sort();
+                    assert_eq!(by_name(), walked, "{named:?}, a checkout: {is_checkout}, {settings:?}");
+                    for path in &walked {
+                        assert!(would_find(&root, &paths, path, &settings), "{}", path.display());
+                        fs::remove_file(path).expect("removed");
+                        assert!(would_find(&root, &paths, path, &settings), "{}, which is gone", path.display());
+                    }
+                    assert_eq!(by_name(), walked, "and none of them is there any more");
+                }
             }
         }
     }

@@ -259,11 +259,16 @@ impl Editor {
         let end = Instant::now() + PATIENCE;
         loop {
             let is_quiet = !self.hear(Duration::from_millis(100));
-            if is_quiet && self.status["state"] == "idle" {
+            if is_quiet && self.is_idle() {
                 return self.status.clone();
             }
             assert!(Instant::now() < end, "never idle: {}", self.status);
         }
+    }
+
+    /// Whether the server has said that it has nothing to do, in the messages taken in until now.
+    pub fn is_idle(&self) -> bool {
+        self.status["state"] == "idle"
     }
 
     /// The diagnostics of a file that were published last, for that version or a later one.

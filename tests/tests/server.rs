@@ -71,6 +71,99 @@ fn a_file_that_changes_on_disk_is_noticed() {
     assert_eq!(editor.published(&a, 1)[0]["message"], "14 lines duplicated in 1 other place: c/d.go:3");
 }
 
+/// The server decides anew where each document counts while the folder that they lie in goes: whichever document it is
+/// just looking at must still count.
+#[test]
+fn open_files_count_even_if_they_go_while_the_server_asks_where_they_belong() {
+    const DOCUMENTS: usize = 150;
+    let workspace = Workspace::new("");
+    workspace.write("work/a.go", file("first"));
+    let root = root(&workspace).join("work");
+    let (a, folder, away) = (root.join("a.go"), root.join("src"), root.with_file_name("away"));
+    let name = |i: usize| folder.join(format!("f{i}.go"));
+    let n_others = format!("14 lines duplicated in {DOCUMENTS} other places");
+    for round in 0..4 {
+        for i in 0..DOCUMENTS {
+            workspace.write(&format!("work/src/f{i}.go"), file("second"));
+        }
+        let mut editor = Editor::start(Client::rich(&root));
+        for i in 0..DOCUMENTS {
+            editor.open(&name(i), &file("second"));
+        }
+        let message = editor.pulled(&a)[0]["message"].clone();
+        assert!(message.as_str().is_some_and(|message| message.starts_with(&n_others)), "{message}");
+        workspace.write("work/.gitignore", "nothing\n");
+        let changed = |path: &std::path::Path| json!({"changes": [{"uri": uri(path), "type": 2}]});
+        editor.notify("workspace/didChangeWatchedFiles", changed(&root.join(".gitignore")));
+        // Each time at another moment of what it does then.
+        std::thread::sleep(Duration::from_millis(20 * round));
+        std::fs::rename(&folder, &away).expect("renamed");
+        editor.notify("workspace/didChangeWatchedFiles", changed(&folder));
+        editor.settle();
+        let message = editor.pulled(&a)[0]["message"].clone();
+        assert!(message.as_str().is_some_and(|message| message.starts_with(&n_others)), "{message}");
+        editor.forget("$/progress");
+        editor.end();
+        std::fs::remove_dir_all(&away).expect("removed");
+    }
+}
+
+/// What a client is told first of a document, and whether the server said before that it was done.
+fn first_published(editor: &mut Editor, path: &std::path::Path) -> (Vec<Value>, bool) {
+    let told = editor.take("diagnostics", |message| {
+        message["method"] == "textDocument/publishDiagnostics" && message["params"]["uri"] == uri(path)
+    });
+    (told["params"]["diagnostics"].as_array().cloned().expect("a list"), editor.is_idle())
+}
+
+#[test]
+fn nothing_is_published_before_the_folders_are_known() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let a = root.join("a.go");
+    // One that is asked for its settings and does not answer: the folders wait for that.
+    let mut client = Client { answers: false, ..Client::simple(&root) };
+    client.capabilities["workspace"] = json!({"configuration": true});
+    let mut editor = Editor::start(client);
+    editor.open(&a, &file("first"));
+    editor.open_uri("untitled:Untitled-1", "go", &file("third"));
+    let (told, was_idle) = first_published(&mut editor, &a);
+    assert!(told.len() == 1 && !was_idle, "idle: {was_idle}, {told:?}");
+    let told = editor.take("diagnostics", |message| message["params"]["uri"] == "untitled:Untitled-1");
+    assert_ne!(told["params"]["diagnostics"], json!([]));
+    editor.settle();
+    editor.forget("textDocument/publishDiagnostics");
+}
+
+/// An index of yesterday, or one that was interrupted, knows some files: enough to say where a copy is, and not that
+/// there is none.
+#[test]
+fn no_document_is_clean_before_all_files_were_looked_at() {
+    let workspace = many_files(600);
+    let root = root(&workspace);
+    let a = root.join("a.go");
+    workspace.write("a.go", file("first"));
+    let mut editor = Editor::start(Client::simple(&root));
+    editor.settle();
+    let cache = editor.end();
+    workspace.write("z/b.go", file("second"));
+    (0..600).for_each(|i| drop(workspace.write(&format!("n{}/f{i}.go", i % 50), numbered(i + 600))));
+    let mut editor = Editor::start_with(Client::simple(&root), cache);
+    editor.open(&a, &file("first"));
+    let asked = json!({"textDocument": {"uri": uri(&a)}});
+    let copies = loop {
+        match editor.call("dupi/copies", asked.clone()) {
+            Value::Null => std::thread::sleep(Duration::from_millis(1)),
+            copies => break copies,
+        }
+    };
+    assert_eq!(copies["copies"].as_array().map(Vec::len), Some(1), "{copies}");
+    let (told, was_idle) = first_published(&mut editor, &a);
+    assert!(told.len() == 1 && !was_idle, "idle: {was_idle}, {told:?}");
+    editor.settle();
+    editor.forget("textDocument/publishDiagnostics");
+}
+
 #[test]
 fn who_pulls_waits_for_the_first_index_and_is_pushed_nothing() {
     let workspace = two_copies();
@@ -136,11 +229,16 @@ fn the_server_ends_when_the_pipe_is_closed() {
 fn many_files(n: usize) -> Workspace {
     let workspace = Workspace::new("");
     for i in 0..n {
-        let steps: String =
-            (0..200).map(|j| format!("\tx{} := f{}({i}, {})\n", (i * 7 + j * j) % 97, (i + j) % 13, i * j)).collect();
-        workspace.write(&format!("d{}/f{i}.go", i % 50), format!("package p\n\nfunc f{i}() {{\n{steps}}}\n"));
+        workspace.write(&format!("d{}/f{i}.go", i % 50), numbered(i));
     }
     workspace
+}
+
+/// A file unlike those of all other numbers.
+fn numbered(i: usize) -> String {
+    let steps: String =
+        (0..200).map(|j| format!("\tx{} := f{}({i}, {})\n", (i * 7 + j * j) % 97, (i + j) % 13, i * j)).collect();
+    format!("package p\n\nfunc f{i}() {{\n{steps}}}\n")
 }
 
 /// Fault 16: whatever is under way, and nothing of it stays behind.

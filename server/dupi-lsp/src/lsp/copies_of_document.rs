@@ -46,11 +46,11 @@ pub async fn answer(queue: &Queue, params: Params) -> Result<Option<Answer>> {
     let view = queue.view().await?;
     blocking(move || {
         let open = view.documents.get(params.text_document.uri.as_str())?;
-        if !view.can_tell(&open.document) {
+        let copies = view.copies(open);
+        if !view.can_tell(&open.document, &copies) {
             return None;
         }
         let lines = open.document.buffers().iter().find_map(|(_, buffer)| buffer.document.as_ref())?.n_lines;
-        let copies = view.copies(open);
         let on = |copy: &Copy| copy.range.start.line..copy.range.end.line + 1;
         let duplicated_lines = covered(copies.iter().map(on).collect());
         let percent = (10_000.0 * duplicated_lines as f64 / f64::from(lines.max(1))).round() / 100.0;

@@ -16,7 +16,7 @@ use super::diagnostic::diagnostics;
 use super::offered::Offered;
 use super::outbox::Outbox;
 use super::session::Queue;
-use super::view::View;
+use super::view::{Known, View};
 
 /// What an edit cannot have changed but in rare cases is looked at once nobody has typed for so long. The document that
 /// is edited is not held back at all: edits that come faster than they are answered are answered together as it is.
@@ -51,8 +51,8 @@ struct Work {
     due: BTreeMap<String, (Rank, Instant)>,
     /// Documents that are open no more.
     closed: Vec<Uri>,
-    /// Whether the session wants to hear when there is nothing left to do.
-    tell_end: bool,
+    /// The last look of which the session wants to hear when there is nothing left to do.
+    tell_end: Option<u64>,
 }
 
 impl Publisher {
@@ -64,8 +64,9 @@ impl Publisher {
         Publisher(shared)
     }
 
-    /// There is a new view, because these documents were edited, or none: then all that it compares may be new.
-    pub fn look(&self, view: Arc<View>, edited: Option<&str>) {
+    /// There is a new view, because this document was edited; or none was, and all that it compares may be new.
+    /// The session hears of the number `look` when all that was due for the latter is published.
+    pub fn look(&self, view: Arc<View>, edited: Option<&str>, look: u64) {
         let mut work = lock(&self.0.work);
         let now = Instant::now();
         for uri in view.documents.keys() {
@@ -79,7 +80,9 @@ impl Publisher {
             due.1 = if due.1 > now { at } else { due.1 };
             due.0 = due.0.min(rank);
         }
-        work.tell_end |= edited.is_none();
+        if edited.is_none() {
+            work.tell_end = Some(look);
+        }
         work.due.retain(|uri, _| view.documents.contains_key(uri));
         if let Some(before) = work.view.replace(Arc::clone(&view)) {
             let gone = before.documents.iter().filter(|(uri, _)| !view.documents.contains_key(*uri));
@@ -101,7 +104,7 @@ struct Thread {
     queue: Queue,
     /// What each document was last said to have, and which other files have part in it.
     shown: HashMap<String, Shown>,
-    /// Documents that were edited before there was anything to compare them with.
+    /// Documents that were edited before anything could be said of them.
     owed: HashSet<String>,
 }
 
@@ -150,8 +153,8 @@ impl Thread {
                 }
                 (Some((_, (_, at))), _) => at.saturating_duration_since(now),
                 (None, _) => {
-                    if std::mem::take(&mut work.tell_end) {
-                        self.queue.post(|session| session.published());
+                    if let Some(look) = work.tell_end.take() {
+                        self.queue.post(move |session| session.published(look));
                     }
                     work = self.shared.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
                     continue;
@@ -163,7 +166,10 @@ impl Thread {
 
     fn publish(&mut self, view: &Arc<View>, uri: &str, rank: Rank) {
         let Some(open) = view.documents.get(uri) else { return };
-        if !view.can_tell(&open.document) {
+        let copies = view.copies(open);
+        let was_shown = self.shown.get(uri).is_some_and(|shown| !shown.diagnostics.is_empty());
+        let can_take_back = was_shown && view.known(&open.document) >= Known::Copies;
+        if !can_take_back && !view.can_tell(&open.document, &copies) {
             // What was said of it stands until there is something better to say.
             if rank == Rank::Edited {
                 self.owed.insert(uri.to_owned());
@@ -172,7 +178,6 @@ impl Thread {
         }
         let was_owed = self.owed.remove(uri);
         let rank = if was_owed { Rank::Edited } else { rank };
-        let copies = view.copies(open);
         let new = diagnostics(view, &copies, &self.offered);
         let mut shares_with: Vec<_> =
             copies.iter().flat_map(|copy| &copy.others).map(|other| other.path.clone()).collect();

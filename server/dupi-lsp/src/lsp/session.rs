@@ -25,7 +25,7 @@ use super::offered::Offered;
 use super::outbox::Outbox;
 use super::progress::Progress;
 use super::publisher::Publisher;
-use super::view::{DocumentView, FolderView, View};
+use super::view::{DocumentView, FolderView, Known, View};
 use super::{configuration, status, uris};
 use crate::indexer::{Indexer, Keeping, News};
 use crate::preferences::Preferences;
@@ -82,7 +82,9 @@ pub struct Session {
     n_stamps: u64,
     n_folders: u64,
     n_indexers: u64,
-    is_published: bool,
+    /// Looks at all documents that the publisher was asked for, and the last of them that it has published.
+    n_looks: u64,
+    n_published: u64,
     has_opened: bool,
 }
 
@@ -106,7 +108,8 @@ pub fn start(outbox: Outbox, arguments: ServerArguments) -> Queue {
         n_stamps: 0,
         n_folders: 0,
         n_indexers: 0,
-        is_published: true,
+        n_looks: 0,
+        n_published: 0,
         has_opened: false,
     };
     thread::Builder::new().name("dupi-session".to_owned()).spawn(move || run(session, &receiver)).ok();
@@ -139,12 +142,17 @@ impl Session {
             return Arc::clone(view);
         }
         let folder = |folder: &Folder| {
-            let is_known = folder.is_ready || folder.n_files > 0;
-            FolderView::new(folder.id, Arc::clone(&folder.workspace), Arc::clone(&folder.saved), is_known)
+            let known = match folder.n_files {
+                _ if folder.is_ready => Known::All,
+                0 => Known::Nothing,
+                _ => Known::Copies,
+            };
+            FolderView::new(folder.id, Arc::clone(&folder.workspace), Arc::clone(&folder.saved), known)
         };
         let open = |(uri, document): (&String, &Arc<Document>)| (uri.clone(), DocumentView::new(Arc::clone(document)));
         let view = Arc::new(View {
             folders: self.folders.iter().map(folder).collect(),
+            has_folders: self.to_open.is_empty(),
             documents: self.documents.iter().map(open).collect(),
             encoding: self.offered.encoding,
             preferences: Arc::clone(&self.preferences),
@@ -159,7 +167,8 @@ impl Session {
         self.view = None;
         let view = self.view();
         if let Some(publisher) = &self.publisher {
-            publisher.look(view, edited);
+            self.n_looks += u64::from(edited.is_none());
+            publisher.look(view, edited, self.n_looks);
         }
     }
 
@@ -177,14 +186,16 @@ impl Session {
         }
     }
 
-    /// All that was due when an index changed is published.
-    pub fn published(&mut self) {
-        self.is_published = true;
+    /// All that was due since the look of this number is published. There may have been another look meanwhile.
+    pub fn published(&mut self, look: u64) {
+        self.n_published = look;
         status::tell(self);
     }
 
     pub fn is_busy(&self) -> bool {
-        !self.is_published || !self.to_open.is_empty() || self.folders.iter().any(|folder| folder.indexer.is_busy())
+        self.n_published < self.n_looks
+            || !self.to_open.is_empty()
+            || self.folders.iter().any(|folder| folder.indexer.is_busy())
     }
 
     // ---- documents
@@ -379,7 +390,6 @@ impl Session {
                     progress.end(files);
                 }
                 self.generation += 1;
-                self.is_published = false;
                 self.changed(None);
                 self.answer_waiting();
             }

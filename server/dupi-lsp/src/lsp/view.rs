@@ -19,6 +19,8 @@ use crate::preferences::Preferences;
 
 pub struct View {
     pub folders: Vec<FolderView>,
+    /// Whether the client's folders are among them: at the start they wait for the user's settings.
+    pub has_folders: bool,
     /// By the URI as the client spells it.
     pub documents: BTreeMap<String, DocumentView>,
     pub encoding: Encoding,
@@ -32,9 +34,19 @@ pub struct FolderView {
     pub workspace: Arc<Workspace>,
     /// As it is on disk.
     pub saved: Arc<Snapshot>,
-    /// Whether that says anything: yesterday's index does, none at all does not.
-    is_known: bool,
+    known: Known,
     snapshot: OnceLock<Arc<Snapshot>>,
+}
+
+/// What the index of a folder can say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Known {
+    /// Nothing: no file was looked at.
+    Nothing,
+    /// Where copies are, but not that there are none: it is an index of before, or of an interrupted run.
+    Copies,
+    /// All files were looked at.
+    All,
 }
 
 pub struct DocumentView {
@@ -43,8 +55,8 @@ pub struct DocumentView {
 }
 
 impl FolderView {
-    pub fn new(id: FolderId, workspace: Arc<Workspace>, saved: Arc<Snapshot>, is_known: bool) -> FolderView {
-        FolderView { id, workspace, saved, is_known, snapshot: OnceLock::new() }
+    pub fn new(id: FolderId, workspace: Arc<Workspace>, saved: Arc<Snapshot>, known: Known) -> FolderView {
+        FolderView { id, workspace, saved, known, snapshot: OnceLock::new() }
     }
 }
 
@@ -68,13 +80,19 @@ impl View {
         }
     }
 
-    /// Is there anything to compare a document with? Until there is, "no copies" would only mean "not looked yet".
-    pub fn can_tell(&self, document: &Document) -> bool {
-        if document.is_file {
-            self.folder_of(&document.path).is_none_or(|folder| folder.is_known)
-        } else {
-            self.folders.iter().all(|folder| folder.is_known)
-        }
+    /// Whether these are the copies in a document, as far as anybody can say. Until all files were looked at, "no copies"
+    /// would only mean "not looked yet".
+    pub fn can_tell(&self, document: &Document, copies: &[Copy]) -> bool {
+        let needed = if copies.is_empty() { Known::All } else { Known::Copies };
+        self.known(document) >= needed
+    }
+
+    /// What can be said of a document: by the folder that it lies in, or by all of them if it is no file.
+    pub fn known(&self, document: &Document) -> Known {
+        let outside = if self.has_folders { Known::All } else { Known::Nothing };
+        let folder = self.folder_of(&document.path).filter(|_| document.is_file);
+        let others = self.folders.iter().filter(|_| !document.is_file);
+        folder.into_iter().chain(others).map(|folder| folder.known).min().unwrap_or(outside)
     }
 
     pub fn folder(&self, id: FolderId) -> Option<&FolderView> {

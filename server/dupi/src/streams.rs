@@ -277,10 +277,19 @@ mod tests {
         Dictionary::read(&bytes).expect("what was written")
     }
 
-    /// Every source file of this folder.
-    fn own_sources() -> Vec<Document> {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-        read_all(root, &Settings::default())
+    /// Frozen sources of the languages that are compiled in, and each of them from every empty line on: enough documents
+    /// for several blocks, though only one language may be there.
+    fn real_sources() -> Vec<Document> {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+        let settings = Settings::default();
+        let mut documents = Vec::new();
+        for source in read_all(&root, &settings) {
+            let text = std::fs::read_to_string(&source.path).expect("a source");
+            let starts = text.match_indices("\n\n").map(|(at, _)| at);
+            documents.extend(starts.filter_map(|at| document(&source.shown, &text[at..], &settings).ok()));
+            documents.push(source);
+        }
+        documents
     }
 
     fn read_all(root: &std::path::Path, settings: &Settings) -> Vec<Document> {
@@ -390,7 +399,7 @@ mod tests {
 
     #[test]
     fn real_sources_come_back_with_a_dictionary_and_without() {
-        let documents = own_sources();
+        let documents = real_sources();
         let documents: Vec<&Document> = documents.iter().collect();
         assert!(documents.len() > 20);
         let dictionary = reread(&Dictionary::of(&documents));
@@ -402,7 +411,7 @@ mod tests {
 
     #[test]
     fn every_byte_of_a_real_block_can_be_wrong() {
-        let documents = own_sources();
+        let documents = real_sources();
         let documents: Vec<&Document> = documents.iter().collect();
         let dictionary = Dictionary::of(&documents);
         let block = &plan(&documents)[0];

@@ -5,17 +5,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+/// The folder of this build's profile, in which programs are.
+fn profile() -> PathBuf {
+    let test = std::env::current_exe().expect("a running test has a path");
+    test.ancestors().find(|dir| dir.join("deps").is_dir()).expect("tests live in the target folder").to_owned()
+}
+
+/// The folder that cargo builds into.
+pub fn target() -> PathBuf {
+    profile().parent().expect("a profile has a folder").to_owned()
+}
+
 /// The `dupi-lsp` of this build: beside the test programs, built on first use.
 pub fn path() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| {
-        let test = std::env::current_exe().expect("a running test has a path");
-        let profile = test.ancestors().find(|dir| dir.join("deps").is_dir()).expect("tests live in the target folder");
+        let profile = profile();
         let path = profile.join("dupi-lsp").with_extension(std::env::consts::EXE_EXTENSION);
         let release = profile.file_name() == Some(OsStr::new("release"));
         let mut build = Command::new(env!("CARGO"));
         // The whole workspace, as the tests were built: alone it would be compiled anew with other features.
         build.args(["build", "--quiet", "--workspace"]).args(release.then_some("--release"));
+        // A relative folder in the environment was meant from where the tests were started.
+        build.arg("--target-dir").arg(target());
         let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo runs");
         assert!(built.success() && path.is_file(), "no binary at {}", path.display());
         path

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::binary;
+
 /// Files under `roots` written in `language`, in a stable order, at most `limit` of them spread evenly,
 /// none larger than `max_bytes`.
 pub fn files(roots: &[PathBuf], language: &str, limit: usize, max_bytes: u64) -> Vec<PathBuf> {
@@ -28,7 +30,6 @@ fn is(path: &Path, language: &str) -> bool {
 
 /// Where code stands on this machine: what `tests/fetch-sources` got, crates, Python's and Go's libraries.
 pub fn roots() -> Vec<PathBuf> {
-    let target = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/sources");
     let cargo = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
         .or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
@@ -37,7 +38,7 @@ pub fn roots() -> Vec<PathBuf> {
         let output = Command::new(program).args(arguments).output().ok()?;
         Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
     };
-    let mut roots = vec![target, cargo.join("registry/src")];
+    let mut roots = vec![binary::target().join("sources"), cargo.join("registry/src")];
     roots.extend(said("python3", &["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]));
     roots.extend(said("npm", &["root", "-g"]));
     for folder in ["/usr/share", "/usr/lib"] {

@@ -115,7 +115,7 @@ fn every_text_that_extract_and_unblot_print_stands_where_it_says() {
 #[test]
 #[ignore = "long: of a folder named by DUPI_FOLDER, or of the sources that tests/fetch-sources got"]
 fn every_text_of_a_large_folder_stands_where_it_says() {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/sources");
+    let sources = dupi_tests::binary::target().join("sources");
     let folder = std::env::var_os("DUPI_FOLDER").map_or(sources, PathBuf::from);
     assert!(verified(&Place::new(), &folder, &[]) > 1000);
 }

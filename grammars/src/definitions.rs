@@ -83,12 +83,19 @@ const MAX_DEPTH: usize = 100;
 pub fn mark(language: &Language, lexed: &mut Lexed) {
     let roles = roles(language);
     let Lexed { tokens, units, .. } = lexed;
+    let starts: Vec<u32> = units.iter().map(|unit| unit.start).collect();
+    let mut n_seen = 0;
     // The units around the one at hand: where they end, and whether they hold definitions.
     let mut around: Vec<(u32, bool)> = Vec::with_capacity(32);
     units.retain_mut(|unit| {
         while around.last().is_some_and(|(end, _)| *end <= unit.start) {
             around.pop();
         }
+        n_seen += 1;
+        // Where the first unit in this one starts. A function there is a member of what is headed by an earlier word: not
+        // every language has a brace to end the head.
+        let inner =
+            starts[n_seen..].iter().take(MAX_DEPTH).find(|&&start| start > unit.start).map_or(u32::MAX, |&start| start);
         let among_definitions = around.last().is_none_or(|(_, holds)| *holds);
         let codes = tokens[unit.start as usize..unit.end as usize].iter().map(|token| token.code);
         let head = codes.take(HEAD).take_while(|&code| code != OPEN_BRACE);
@@ -96,7 +103,7 @@ pub fn mark(language: &Language, lexed: &mut Lexed) {
         let mut after_type_word = false;
         let mut in_list = false;
         let (mut n_open, mut n_words) = (0, 0);
-        for code in head {
+        for (at, code) in (unit.start..).zip(head) {
             let role = roles[code as usize];
             if n_open == 0 {
                 if role.container && !in_list {
@@ -106,7 +113,7 @@ pub fn mark(language: &Language, lexed: &mut Lexed) {
                 } else if code == OPEN_PAREN && after_type_word {
                     container = false;
                 }
-                function |= role.function && n_words < FUNCTION_HEAD;
+                function |= role.function && n_words < FUNCTION_HEAD && !(container && at >= inner);
                 n_words += 1;
             }
             n_open += i32::from(matches!(code, OPEN_PAREN | OPEN_BRACKET));
@@ -159,6 +166,9 @@ mod tests {
             ("rust", "fn f() {\n    impl Port for u8 {\n        const A: u8 = 1;\n    }\n}\n"),
             ("rust", "#[cfg(all(a = \"b\", not(any(c, d, e, f, g, h, i))))]\nmod m {\n    const A: u8 = 1;\n}\n"),
             ("kotlin", "class Port(val a: Int) {\n    val b = 1\n}\n"),
+            ("ruby", "class Port\n  def a\n  end\n  attr_reader :b\nend\n"),
+            ("ruby", "module Dock\n  class Port\n    def a; end\n    alias b a\n  end\nend\n"),
+            ("python", "class Port:\n    def a(self): return 1\n    b = a\n"),
         ] {
             assert!(is_innermost_definition(language, text), "{text}");
         }

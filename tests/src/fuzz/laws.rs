@@ -478,6 +478,10 @@ fn with_unrelated_function(rng: &mut Rng, before: Side, grove: &Grove, answer: &
 
 // ---- what stands before or after a copy changes nothing about that it is found
 
+/// Words that begin a part to which all that follows in its list belongs: to insert one changes what a copy is.
+const CLAUSES: [&str; 11] =
+    ["case", "catch", "default", "elif", "else", "elsif", "ensure", "except", "finally", "rescue", "when"];
+
 fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
     let class = pick(rng, answer.classes.iter())?;
     let copy = pick(rng, class.copies.iter())?;
@@ -487,6 +491,7 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
     let solid = |at: usize| before.lens.solid(&path, bytes, at);
     let all = outline.lines();
     let first = all.iter().find(|lines| solid(lines.bytes.start) == copy.start)?;
+    let is_clause = |lines: &Lines| CLAUSES.contains(&&outline.text[outline.token(lines.unit.start as usize)]);
     let of_list = || all.iter().filter(|lines| lines.list == first.list);
     let is_before = rng.bool();
     let beside = if is_before {
@@ -494,7 +499,7 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
     } else {
         of_list().find(|lines| solid(lines.bytes.start) >= copy.end)
     };
-    let (cut, edited, what, known) = match beside.filter(|_| rng.u8(0..3) == 0) {
+    let (cut, edited, what, known) = match beside.filter(|lines| rng.u8(0..3) == 0 && !is_clause(lines)) {
         Some(beside) => {
             let text = [&outline.text[..beside.bytes.start], &outline.text[beside.bytes.end..]].concat();
             let what = format!("deleted beside a copy in {}: {:?}", copy.path, &outline.text[beside.bytes.clone()]);
@@ -503,7 +508,7 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
             (cut, Edited { text, inserted: Vec::new() }, what, known)
         }
         None => {
-            let sibling = pick(rng, of_list())?;
+            let sibling = pick(rng, of_list().filter(|lines| !is_clause(lines)))?;
             let new = outline.text[sibling.bytes.clone()].to_owned();
             let new = if rng.u8(0..3) == 0 { new } else { renamed(rng, &path, &new) };
             let last = of_list().rfind(|lines| solid(lines.bytes.start) < copy.end)?;

@@ -29,6 +29,8 @@ fn main() -> Result<ExitCode> {
         }
     }
     binary::path();
+    // A panic is a difference like any other, and is told with its seed.
+    std::panic::set_hook(Box::new(|_| {}));
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut ground = Ground::default();
     let mut seed = from;

@@ -383,7 +383,7 @@ fn broken(rng: &mut Rng, outline: &Outline) -> String {
 fn with_line_ends(rng: &mut Rng, before: Side) -> Option<Case> {
     let mut changed = Vec::new();
     let how = rng.u8(0..4);
-    let (mut what, mut has_long_literal) = ("", false);
+    let mut what = "";
     let paths = if rng.bool() { before.files.keys().cloned().collect() } else { some_paths(rng, &before.files) };
     for path in paths {
         let Some(outline) = outline(&before.files, &path) else { continue };
@@ -391,7 +391,6 @@ fn with_line_ends(rng: &mut Rng, before: Side) -> Option<Case> {
         what = match how {
             0 | 1 => {
                 text = text.replace('\n', "\r\n");
-                has_long_literal |= outline.has_long_literal();
                 "line ends are CRLF"
             }
             2 => {
@@ -405,9 +404,7 @@ fn with_line_ends(rng: &mut Rng, before: Side) -> Option<Case> {
         };
         changed.push((path, Edited { text, inserted: Vec::new() }));
     }
-    let mut case = case(LINE_ENDS, what.to_owned(), before, changed, Rule::Same)?;
-    case.known = has_long_literal.then_some("J2.8");
-    Some(case)
+    case(LINE_ENDS, what.to_owned(), before, changed, Rule::Same)
 }
 
 // ---- names change nothing
@@ -478,7 +475,7 @@ fn with_unrelated_function(rng: &mut Rng, before: Side, grove: &Grove, answer: &
 
 // ---- what stands before or after a copy changes nothing about that it is found
 
-/// Words that begin a part to which all that follows in its list belongs: to insert one changes what a copy is.
+/// Words that begin a part to which all that follows belongs: to insert something beside one changes what a copy is.
 const CLAUSES: [&str; 11] =
     ["case", "catch", "default", "elif", "else", "elsif", "ensure", "except", "finally", "rescue", "when"];
 
@@ -491,15 +488,17 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
     let solid = |at: usize| before.lens.solid(&path, bytes, at);
     let all = outline.lines();
     let first = all.iter().find(|lines| solid(lines.bytes.start) == copy.start)?;
-    let is_clause = |lines: &Lines| CLAUSES.contains(&&outline.text[outline.token(lines.unit.start as usize)]);
     let of_list = || all.iter().filter(|lines| lines.list == first.list);
+    if of_list().any(|lines| CLAUSES.contains(&&outline.text[outline.token(lines.unit.start as usize)])) {
+        return None;
+    }
     let is_before = rng.bool();
     let beside = if is_before {
         of_list().rfind(|lines| solid(lines.bytes.end) <= copy.start)
     } else {
         of_list().find(|lines| solid(lines.bytes.start) >= copy.end)
     };
-    let (cut, edited, what, known) = match beside.filter(|lines| rng.u8(0..3) == 0 && !is_clause(lines)) {
+    let (cut, edited, what, known) = match beside.filter(|_| rng.u8(0..3) == 0) {
         Some(beside) => {
             let text = [&outline.text[..beside.bytes.start], &outline.text[beside.bytes.end..]].concat();
             let what = format!("deleted beside a copy in {}: {:?}", copy.path, &outline.text[beside.bytes.clone()]);
@@ -508,7 +507,7 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
             (cut, Edited { text, inserted: Vec::new() }, what, known)
         }
         None => {
-            let sibling = pick(rng, of_list().filter(|lines| !is_clause(lines)))?;
+            let sibling = pick(rng, of_list())?;
             let new = outline.text[sibling.bytes.clone()].to_owned();
             let new = if rng.u8(0..3) == 0 { new } else { renamed(rng, &path, &new) };
             let last = of_list().rfind(|lines| solid(lines.bytes.start) < copy.end)?;

@@ -77,11 +77,6 @@ impl Outline {
             && !self.lexed.comments.iter().any(|comment| inside(comment.start..comment.end))
     }
 
-    /// Does any token go over several lines? These are literals and text between tags.
-    pub fn has_long_literal(&self) -> bool {
-        (0..self.lexed.tokens.len()).any(|at| self.text[self.token(at)].contains('\n'))
-    }
-
     /// Does the text hold a document of its own up to a word? What lies in it is no code, whatever it looks like.
     pub fn has_here_document(&self) -> bool {
         ["bash", "ruby", "php"].contains(&self.language.name) && self.text.contains("<<")

@@ -137,6 +137,8 @@ fn what_is_wrong_is_said_with_exit_code_2() {
         (&["other", "a.idx", "m.mh"], "they cannot be compared"),
         (&["apply", "short.f", "a.jsonl"], "short.f has only 1 flag"),
         (&["apply", "long.f", "a.jsonl"], "1 flag more than documents"),
+        (&["hash", "a.jsonl", "-o", "a.jsonl"], "a.jsonl: it is a file of another kind"),
+        (&["apply", "a.mh.f", "a.jsonl", "-o", "a.mh"], "cannot write a.mh: it is a file of another kind"),
         (&["apply", "a.mh.f", "a.jsonl", "-o", "a.jsonl"], "a.jsonl would be written over itself"),
     ] {
         let run = run(folder.path(), &[&["corpus"][..], arguments].concat());

@@ -196,6 +196,85 @@ fn several_formats_at_once_each_go_where_they_are_told() {
     }
 }
 
+const FORMATS: [&str; 10] =
+    ["text", "json", "sarif", "github", "gitlab", "checkstyle", "markdown", "html", "badge", "csv"];
+
+/// Fault 34: an older output is replaced, whatever it found; nothing else is.
+#[test]
+fn fault_34_outputs_replace_older_ones_of_their_kind_and_nothing_else() {
+    let (copies, none) = (pair(), Workspace::new(""));
+    none.write("only.go", format!("package a\n\n{}", function("Sum", "values")));
+    let out = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| out.path().join(name).to_str().expect("UTF-8").to_owned();
+    let write = |workspace: &Workspace, kind: &str, name: &str| {
+        let name = path(name);
+        match kind {
+            "baseline" => check(workspace, &["--write-baseline", &name]),
+            "page" => run(workspace.path(), &["report", "-o", &name]),
+            format => check(workspace, &["--format", format, "--output", &name]),
+        }
+    };
+    let kinds: Vec<&str> = FORMATS.into_iter().chain(["baseline", "page"]).collect();
+    for &kind in &kinds {
+        for workspace in [&none, &copies, &copies, &none, &copies] {
+            let run = write(workspace, kind, kind);
+            assert!(run.code <= 1, "{kind} over an older one: {}", run.stderr);
+        }
+        std::fs::write(path("empty"), "").expect("a file");
+        assert!(write(&copies, kind, "empty").code <= 1, "{kind} over nothing");
+        for (name, text) in [("main.go", function("Main", "x")), ("data.json", "{\"version\": 1}".to_owned())] {
+            std::fs::write(path(name), &text).expect("a file");
+            let run = write(&copies, kind, name);
+            let refused = run.code == 2 && run.stderr.contains(name) && run.stderr.contains("of another kind");
+            assert!(refused, "{kind} over {name}: {} {}", run.code, run.stderr);
+            assert_eq!(std::fs::read_to_string(path(name)).expect("a file"), text);
+        }
+    }
+    // A report is no baseline, and so on, but for the page that two commands write.
+    for &kind in &kinds {
+        for &other in kinds.iter().filter(|&&other| ![kind, other].iter().all(|kind| ["html", "page"].contains(kind))) {
+            let before = std::fs::read(path(other)).expect("a file");
+            if other != kind {
+                assert_eq!(write(&copies, kind, other).code, 2, "{kind} over {other}");
+                assert_eq!(std::fs::read(path(other)).expect("a file"), before);
+            }
+        }
+    }
+    let left = out.path().read_dir().expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    assert_eq!(left.filter(|name| name.to_string_lossy().contains(".tmp")).count(), 0, "no draft stays");
+}
+
+/// Fault 34: a checkout may bring a link by the name of an output, or of a folder on the way to it.
+#[cfg(unix)]
+#[test]
+fn fault_34_outputs_are_never_written_through_a_link() {
+    use std::os::unix::fs::symlink;
+    let workspace = pair();
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let link = |to: &str, name: &str| symlink(elsewhere.path().join(to), workspace.path().join(name)).expect("linked");
+    std::fs::write(elsewhere.path().join("victim"), "").expect("a file");
+    link("victim", "out");
+    link("none", "new");
+    link("", "folder");
+    let absolute = workspace.path().join("folder/x");
+    let absolute = absolute.to_str().expect("UTF-8");
+    for name in ["out", "new", "folder/x", "./folder/x", absolute] {
+        for format in FORMATS {
+            let run = check(&workspace, &["--format", format, "-o", name]);
+            assert!(run.code == 2 && run.stderr.contains("is a link"), "{format} to {name}: {}", run.stderr);
+        }
+        for command in [&["--check", "--write-baseline"][..], &["report", "-o"]] {
+            let run = run(workspace.path(), &[command, &[name]].concat());
+            assert!(run.code == 2 && run.stderr.contains("is a link"), "{command:?} {name}: {}", run.stderr);
+        }
+        workspace.write("a.jsonl", "{\"text\": \"a\"}\n");
+        let run = run(workspace.path(), &["corpus", "hash", "a.jsonl", "-o", name]);
+        assert!(run.code == 2 && run.stderr.contains("is a link"), "hash to {name}: {}", run.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(elsewhere.path().join("victim")).expect("a file"), "");
+    assert_eq!(elsewhere.path().read_dir().expect("a folder").count(), 1);
+}
+
 #[test]
 fn paths_are_those_of_the_repository_for_tools_that_annotate_a_change() {
     let workspace = Workspace::new("");

@@ -60,7 +60,7 @@ fn what_is_no_report_is_not_overwritten() {
     let workspace = pair();
     workspace.write("notes.html", "<!doctype html>\n<p>mine");
     for (output, reason) in
-        [("notes.html", "is no report of dupi-lsp"), ("b", "is a folder"), ("no/where.html", "cannot write")]
+        [("notes.html", "is a file of another kind"), ("b", "is a folder"), ("no/where.html", "cannot write")]
     {
         let run = report(workspace.path(), &["-o", output]);
         assert_eq!(run.code, 2, "{output}");
@@ -81,7 +81,7 @@ fn a_link_is_not_followed() {
     std::os::unix::fs::symlink(&elsewhere, workspace.path().join("dupi-report.html")).unwrap();
     let run = report(workspace.path(), &[]);
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("dupi-report.html is a link"), "{}", run.stderr);
+    assert!(run.stderr.contains("cannot write dupi-report.html: it is a link"), "{}", run.stderr);
     assert!(!elsewhere.exists());
 }
 

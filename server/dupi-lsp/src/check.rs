@@ -29,19 +29,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use dupi::ignore::Matcher;
 use dupi::index::{Changes, Index, MEMORY, Workspace};
 use dupi::locate::{Place as At, locate, locate_in};
 use dupi::search::with_threads;
 use dupi::store::Memory;
-use dupi::{Class, Progress, Report};
+use dupi::{Class, Progress, Report, output};
 
 use crate::git::Git;
 use crate::options::{GATE, Options};
 use crate::terminal::{Top, count, note, top, with_progress};
 use crate::workspace::{IndexArguments, Place, WorkspaceArguments, tell_troubles};
-use baseline::{Baseline, Counts, counts};
+use baseline::{Baseline, Counts, counts, is_baseline};
 use change::{Change, Wanted};
 use findings::{Finding, Findings, Manner, News, Texts};
 use format::Outputs;
@@ -126,6 +126,10 @@ In the source: `dupi:ignore` in a comment before a unit, `dupi:ignore-start` …
 pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let start = Instant::now();
     let (workspace, options) = arguments.workspace.read()?;
+    arguments.outputs.check()?;
+    if let Some(path) = &arguments.write_baseline {
+        output::check(path, is_baseline).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     let repository = Repository::around(&workspace.root, arguments.links.as_deref())?;
     let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose()?;
     let wanted = arguments.since.clone().map(Wanted::Since).or(arguments.staged.then_some(Wanted::Staged));

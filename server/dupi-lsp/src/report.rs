@@ -5,13 +5,13 @@ mod history;
 pub mod html;
 mod texts;
 
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use dupi::output::{self, Draft};
 
 use crate::check::summary::Summary;
 use crate::check::{Found, find, places, text, tidy};
@@ -97,18 +97,7 @@ impl Output {
         if path == Path::new("-") {
             return Ok(Output::Standard);
         }
-        let shown = path.display();
-        match path.symlink_metadata() {
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error).with_context(|| format!("cannot write {shown}")),
-            // A checkout may bring a link by that name, to any file of its reader.
-            Ok(meta) if meta.is_symlink() => bail!("{shown} is a link: name the file itself by `--output`"),
-            Ok(meta) if meta.is_dir() => bail!("{shown} is a folder: name a file in it by `--output`"),
-            Ok(meta) if meta.is_file() && meta.len() > 0 && !is_report(path) => {
-                bail!("{shown} is no report of dupi-lsp: remove it, or name another file by `--output`")
-            }
-            Ok(_) => {}
-        }
+        output::check(path, html::is_page).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Output::File(path.to_owned()))
     }
 
@@ -117,15 +106,11 @@ impl Output {
             Output::Standard => return Ok(unless_closed(std::io::stdout().lock().write_all(page))?),
             Output::File(path) => path,
         };
-        let mut options = OpenOptions::new();
-        // What is not there is made, and nothing that came there meanwhile is followed.
-        let options = if path.exists() { options.truncate(true) } else { options.create_new(true) };
-        let file = options.write(true).open(path);
-        file.and_then(|mut file| file.write_all(page)).with_context(|| format!("cannot write {}", path.display()))
+        let write = || {
+            let mut draft = Draft::create(path, html::is_page)?;
+            draft.write_all(page)?;
+            draft.finish()
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))
     }
-}
-
-fn is_report(path: &Path) -> bool {
-    let mut head = vec![0; html::MARK.len()];
-    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == html::MARK.as_bytes()
 }

@@ -24,6 +24,7 @@ pub mod manifest;
 pub mod minhash;
 mod nesting;
 pub mod occurrences;
+pub mod output;
 pub mod place;
 pub mod posts;
 pub mod quarantine;

@@ -11,14 +11,16 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use dupi::output::{Draft, Ends};
 use dupi::{Class, Fragment, Report};
 use serde::Deserialize;
 
 use super::findings::News;
+use super::format::compact;
 
 /// 1: the first.
 const VERSION: u32 = 1;
@@ -64,6 +66,16 @@ pub fn counts<'a>(classes: impl IntoIterator<Item = &'a Class>) -> Counts {
         *counts.entry(class.id).or_default() += class.copies.len();
     }
     counts
+}
+
+/// Was a file written as a baseline? Conflicts of a merge may be in it.
+pub fn is_baseline(ends: &Ends) -> bool {
+    let (first, last) = (compact(&ends.first), compact(&ends.last));
+    let after_version =
+        first.strip_prefix("{\"version\":").map(|text| text.trim_start_matches(|c: char| c.is_ascii_digit()));
+    after_version.is_some_and(|text| text.starts_with(",\"classes\":["))
+        // As tools write it that sort the keys.
+        || first.starts_with("{\"classes\":[") && last.contains("],\"version\":")
 }
 
 impl Baseline {
@@ -170,6 +182,11 @@ impl Baseline {
             ));
         }
         text.push_str(if self.accepted.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" });
-        std::fs::write(&self.path, text).with_context(|| format!("cannot write {}", self.path.display()))
+        let write = || {
+            let mut draft = Draft::create(&self.path, is_baseline)?;
+            draft.write_all(text.as_bytes())?;
+            draft.finish()
+        };
+        write().with_context(|| format!("cannot write {}", self.path.display()))
     }
 }

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use super::findings::Findings;
 use crate::terminal::csv_field;
 
+pub const COLUMNS: &str = "class,kind,zone,language,tokens,lines,similarity,status,copy,path,start_line,start_column,\
+                           end_line,end_column,commit";
+
 pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
-    let columns = "class,kind,zone,language,tokens,lines,similarity,status,copy,path,start_line,start_column,end_line,\
-                   end_column,commit";
-    write!(out, "{columns}\r\n")?;
+    write!(out, "{COLUMNS}\r\n")?;
     for finding in &findings.shown {
         let class = finding.class;
         for (copy, place) in finding.places.iter().enumerate() {

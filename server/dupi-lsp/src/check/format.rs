@@ -8,8 +8,11 @@ use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 
+use dupi::output::{self, Draft, Ends};
+
 use super::findings::Findings;
 use super::{badge, checkstyle, csv, github, gitlab, html, json, markdown, sarif, text};
+use crate::report::html::is_page;
 use crate::terminal::unless_closed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -52,6 +55,31 @@ impl Format {
         }
     }
 
+    /// Was a file written in this format, by this program?
+    fn is_of(self, ends: &Ends) -> bool {
+        let (first, last) = (compact(&ends.first), compact(&ends.last));
+        match self {
+            Format::Text => text::is_text(ends),
+            Format::Json => first.starts_with("{\"version\":") && first.contains(",\"tool\":{\"name\":\"dupi-lsp\""),
+            Format::Sarif => first.starts_with("{\"$schema\":") && last.contains("\"driver\":{\"name\":\"dupi-lsp\""),
+            Format::Github => {
+                first.starts_with("::")
+                    && (first.contains("title=Duplicatedcode(") || first.contains("title=dupi-lsp::"))
+            }
+            Format::Gitlab => {
+                first == "[]" || first.starts_with("[{\"categories\":[\"Duplication\"],\"check_name\":\"duplicate-")
+            }
+            Format::Checkstyle => {
+                first.contains("<checkstyleversion=")
+                    && (first.contains("source=\"dupi-lsp.") || !first.contains("<file"))
+            }
+            Format::Markdown => first.starts_with(&compact(markdown::MARK.as_bytes())),
+            Format::Html => is_page(ends),
+            Format::Badge => first.starts_with("<svg") && first.contains("aria-label=\"duplicated:"),
+            Format::Csv => first.starts_with(csv::COLUMNS),
+        }
+    }
+
     /// Does it say of all classes where they are?
     pub fn shows_all(self) -> bool {
         !matches!(self, Format::Text | Format::Badge)
@@ -78,17 +106,35 @@ pub struct Output {
 #[derive(Clone, Debug)]
 pub struct Outputs(pub Vec<Output>);
 
+/// A text without blanks and line ends.
+pub fn compact(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).split_ascii_whitespace().collect()
+}
+
 impl Outputs {
+    /// Fails if one of them cannot be written, before any work is done.
+    pub fn check(&self) -> Result<()> {
+        for Output { format, file } in &self.0 {
+            if let Some(path) = file {
+                output::check(path, |ends| format.is_of(ends))
+                    .with_context(|| format!("cannot write {}", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+
     pub fn write(&self, findings: &Findings) -> Result<()> {
         for Output { format, file } in &self.0 {
             match file {
                 Some(path) => {
                     let write = || {
+                        let mut draft = Draft::create(path, |ends| format.is_of(ends))?;
                         // Colours are for terminals.
-                        let file = anstream::StripStream::new(std::fs::File::create(path)?);
-                        let mut out = BufWriter::new(file);
+                        let mut out = BufWriter::new(anstream::StripStream::new(&mut draft as &mut dyn Write));
                         format.write(&mut out, findings)?;
-                        out.flush()
+                        out.flush()?;
+                        drop(out);
+                        draft.finish()
                     };
                     write().with_context(|| format!("cannot write {}", path.display()))?;
                 }

@@ -8,7 +8,7 @@ use crate::markdown::{link, plain};
 use crate::terminal::count;
 
 /// What a bot can look for to find its last comment again.
-const MARK: &str = "<!-- dupi-lsp -->";
+pub const MARK: &str = "<!-- dupi-lsp -->";
 /// GitHub takes comments of up to 65 536 characters; the last row and what follows must fit, too.
 const MAX_BYTES: usize = 60_000;
 /// Places named in one cell.

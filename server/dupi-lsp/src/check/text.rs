@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use dupi::index::Changes;
 use dupi::locate::Place;
+use dupi::output::Ends;
 use dupi::text::LineIndex;
 use dupi::{Kind, Report, SkipReason};
 
@@ -60,6 +61,13 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
         write_reuse(out, changes)?;
     }
     write_verdict(out, findings)
+}
+
+/// Was a file written by this module? Near its end it says what was scanned.
+pub fn is_text(ends: &Ends) -> bool {
+    let is_summary =
+        |line: &str| line.starts_with("scanned ") && [" file", " line", ") in "].iter().all(|part| line.contains(part));
+    String::from_utf8_lossy(&ends.last).lines().any(is_summary)
 }
 
 fn write_verdict(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {

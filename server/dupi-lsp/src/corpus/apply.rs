@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use dupi::minhash::flags::{self, STAYS};
+use dupi::output::{Draft, Ends};
 use serde::Serialize;
 
 use super::input::{Document, Input};
@@ -36,14 +37,27 @@ struct JsonDocument<'a> {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let flags = flags::read(&arguments.flags)?;
     let inputs = arguments.inputs.iter().map(|path| Input::open(path)).collect::<Result<Vec<Input>>>()?;
-    let out: Box<dyn Write> = match &arguments.output {
+    let mut out = match &arguments.output {
         Some(path) if arguments.inputs.contains(path) => bail!("{} would be written over itself", path.display()),
         Some(path) => {
-            Box::new(std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?)
+            let draft = Draft::create(path, is_lines_of_json);
+            let mut draft = draft.with_context(|| format!("cannot write {}", path.display()))?;
+            write_all(&mut draft, arguments, &flags, inputs)?;
+            return draft.finish().with_context(|| format!("cannot write {}", path.display()));
         }
-        None => Box::new(io::stdout()),
+        None => BufWriter::with_capacity(1 << 20, io::stdout()),
     };
-    let mut out = BufWriter::with_capacity(1 << 20, out);
+    write_all(&mut out, arguments, &flags, inputs)
+}
+
+/// Is a file made of objects in JSON, one a line? Only the first line is looked at; one may be longer than that.
+fn is_lines_of_json(ends: &Ends) -> bool {
+    let line = ends.first.split(|&b| b == b'\n').next().unwrap_or_default();
+    let is_whole = line.len() < ends.first.len();
+    line.starts_with(b"{") && (!is_whole || serde_json::from_slice::<serde_json::Value>(line).is_ok())
+}
+
+fn write_all(out: &mut impl Write, arguments: &Arguments, flags: &[u8], inputs: Vec<Input>) -> Result<()> {
     let mut flags_left = flags.iter();
     for mut input in inputs {
         let mut open_line = false;
@@ -60,7 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                         count(flags.len() as u64, "flag", "flags")
                     );
                 };
-                if *flag == STAYS && is_closed(write(&mut out, document))? {
+                if *flag == STAYS && is_closed(write(out, document))? {
                     return Ok(());
                 }
                 open_line = *flag == STAYS && matches!(document, Document::Line(line) if line.last() != Some(&b'\n'));

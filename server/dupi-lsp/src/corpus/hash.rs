@@ -12,6 +12,7 @@ use dupi::minhash::features::Features;
 use dupi::minhash::flags::{self, STAYS};
 use dupi::minhash::hashes::HashesWriter;
 use dupi::minhash::{BUCKETS, Bucket, Function, Hasher, Of, Shape, WIDTH};
+use dupi::output::Draft;
 use dupi_grammars::Language;
 use rayon::prelude::*;
 use serde_json::value::RawValue;
@@ -126,13 +127,17 @@ fn tell(broken: &[String], output: &Path) -> Result<()> {
     let mut path = output.as_os_str().to_owned();
     path.push(".err");
     let path = PathBuf::from(path);
-    // What is there is of another time.
+    // What is there is of another time; a link goes, and not what it leads to.
     let _ = std::fs::remove_file(&path);
     if broken.is_empty() {
         return Ok(());
     }
-    let text: String = broken.iter().map(|line| format!("{line}\n")).collect();
-    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    let write = || {
+        let mut draft = Draft::create(&path, |_| false)?;
+        broken.iter().try_for_each(|line| writeln!(draft, "{line}"))?;
+        draft.finish()
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))?;
     broken.iter().take(TOLD).for_each(|line| note(line));
     let n = count(broken.len() as u64, "line or file is", "lines or files are");
     note(&format!("{n} no document, kept and never compared: all of them in {}", path.display()));

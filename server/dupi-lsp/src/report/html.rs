@@ -16,6 +16,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use dupi::Report;
 use dupi::locate::Place;
+use dupi::output::Ends;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
@@ -25,7 +26,12 @@ use super::history::Run;
 use super::texts::Texts;
 
 /// What every page starts with. A file that starts otherwise is not overwritten.
-pub const MARK: &str = "<!doctype html>\n<!-- a report of dupi-lsp -->\n";
+const MARK: &str = "<!doctype html>\n<!-- a report of dupi-lsp -->\n";
+
+/// Is a file a page that this module wrote?
+pub fn is_page(ends: &Ends) -> bool {
+    ends.first.starts_with(MARK.as_bytes())
+}
 
 const FRAME: &str = include_str!("page/frame.html");
 const STYLE: &str = include_str!("page/style.css");

@@ -1,9 +1,10 @@
 //! Which documents of a corpus stay: a file of one character for each, `1` for one that stays and `0` for a duplicate.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::Unusable;
-use super::hashes::Draft;
+use crate::output::{Draft, Ends};
 
 pub const STAYS: u8 = b'1';
 pub const DUPLICATE: u8 = b'0';
@@ -16,9 +17,14 @@ pub fn beside(hashes: &Path) -> PathBuf {
 }
 
 pub fn write(path: &Path, flags: &[u8]) -> Result<(), Unusable> {
-    let mut draft = Draft::create(path)?;
-    draft.write(flags)?;
-    draft.finish()
+    let is_flags =
+        |ends: &Ends| ends.first.iter().all(|flag| [STAYS, DUPLICATE].contains(flag) || flag.is_ascii_whitespace());
+    let write = || {
+        let mut draft = Draft::create(path, is_flags)?;
+        draft.write_all(flags)?;
+        draft.finish()
+    };
+    write().map_err(|error: std::io::Error| Unusable::new(path, error))
 }
 
 /// The flags, without what an editor may have put behind them.

@@ -12,12 +12,13 @@
 //! documents there are. A document that takes no part has buckets of zeroes. The header is part of the footer's checksum.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Bucket, Function, NONE, Of, Shape, Unusable};
+use crate::output::Draft;
 
 /// 1: the first.
 const VERSION: u32 = 1;
@@ -57,39 +58,6 @@ fn shape(header: &[u8], magic: &[u8; 8], version: u32) -> Option<Shape> {
     (known && shape.problem().is_none()).then_some(shape)
 }
 
-/// A file under a temporary name until it is whole, so that nobody takes a part of it for all.
-pub(super) struct Draft {
-    path: PathBuf,
-    temporary: PathBuf,
-    out: BufWriter<File>,
-}
-
-impl Draft {
-    pub fn create(path: &Path) -> Result<Draft, Unusable> {
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".tmp");
-        let temporary = PathBuf::from(temporary);
-        let file = File::create(&temporary).map_err(|error| Unusable::new(path, error))?;
-        Ok(Draft { path: path.to_owned(), temporary, out: BufWriter::with_capacity(1 << 20, file) })
-    }
-
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Unusable> {
-        self.out.write_all(bytes).map_err(|error| Unusable::new(&self.path, error))
-    }
-
-    pub fn finish(mut self) -> Result<(), Unusable> {
-        let done = self.out.flush().and_then(|()| std::fs::rename(&self.temporary, &self.path));
-        done.map_err(|error| Unusable::new(&self.path, error))
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        // Not there any more, if it was finished.
-        let _ = std::fs::remove_file(&self.temporary);
-    }
-}
-
 /// A framed file: a header with a shape, a body, a footer that says what the body is.
 pub(super) struct Framed {
     pub path: PathBuf,
@@ -101,6 +69,7 @@ pub(super) struct Framed {
 }
 
 pub(super) struct FramedWriter {
+    path: PathBuf,
     draft: Draft,
     magic: &'static [u8; 8],
     header: Vec<u8>,
@@ -110,22 +79,25 @@ pub(super) struct FramedWriter {
 impl FramedWriter {
     pub fn create(path: &Path, magic: &'static [u8; 8], version: u32, shape: &Shape) -> Result<FramedWriter, Unusable> {
         let header = header(magic, version, shape);
-        let mut draft = Draft::create(path)?;
-        draft.write(&header)?;
-        Ok(FramedWriter { draft, magic, header, at: HEADER })
+        let draft = Draft::create(path, |ends| ends.first.starts_with(magic));
+        let draft = draft.map_err(|error| Unusable::new(path, error))?;
+        let mut writer = FramedWriter { path: path.to_owned(), draft, magic, header: header.clone(), at: 0 };
+        writer.write(&header)?;
+        Ok(writer)
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Unusable> {
         self.at += bytes.len() as u64;
-        self.draft.write(bytes)
+        self.draft.write_all(bytes).map_err(|error| Unusable::new(&self.path, error))
     }
 
     pub fn finish(mut self, footer: &[u8]) -> Result<(), Unusable> {
-        self.draft.write(footer)?;
-        self.draft.write(&xxh3_64(&[&self.header, footer].concat()).to_le_bytes())?;
-        self.draft.write(&self.at.to_le_bytes())?;
-        self.draft.write(self.magic)?;
-        self.draft.finish()
+        let at = self.at;
+        self.write(footer)?;
+        self.write(&xxh3_64(&[&self.header, footer].concat()).to_le_bytes())?;
+        self.write(&at.to_le_bytes())?;
+        self.write(self.magic)?;
+        self.draft.finish().map_err(|error| Unusable::new(&self.path, error))
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::process::{Command, Output, Stdio};
+use std::sync::{OnceLock, mpsc};
+use std::thread;
+use std::time::Duration;
 
 /// The folder of this build's profile, in which programs are.
 fn profile() -> PathBuf {
@@ -64,6 +66,20 @@ pub fn command(folder: &Path, cache: &Path, arguments: &[&str]) -> Command {
         command.env(variable, cache);
     }
     command
+}
+
+/// Runs a command to its end. None, if it does not end within the time: it is killed then.
+pub fn run_within(mut command: Command, time: Duration) -> Option<Run> {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let (id, (send, ended)) = (child.id(), mpsc::channel());
+    let waiting = thread::spawn(move || send.send(child.wait_with_output()));
+    let output = ended.recv_timeout(time);
+    if output.is_err() {
+        let killed = Command::new("kill").args(["-9", &id.to_string()]).status();
+        assert!(killed.is_ok_and(|status| status.success()), "process {id} cannot be ended");
+    }
+    waiting.join().expect("a thread").ok();
+    output.ok().map(|output| Run::new(output.expect("its output")))
 }
 
 /// Runs the binary in `folder` with the indexes that are in `cache`.

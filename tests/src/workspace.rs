@@ -43,6 +43,16 @@ impl Workspace {
     }
 }
 
+/// All files below a folder, sorted.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() { files.extend(self::files(&entry)) } else { files.push(entry) }
+    }
+    files.sort();
+    files
+}
+
 /// A function of about 70 tokens; `name` and `x` are what varies.
 pub fn function(name: &str, x: &str) -> String {
     format!(

@@ -138,6 +138,105 @@ fn pipes_loops_and_locked_folders_are_told_and_passed_by() {
     assert_eq!(report["scanned"]["files"], 1 + u64::from(readable));
 }
 
+/// What may have the name of a file that is read: each hangs, or never ends, when it is simply opened and read.
+#[cfg(unix)]
+const ODD_FILES: [(&str, &str); 4] = [
+    ("endless", "not a regular file"),
+    ("pipe", "not a regular file"),
+    ("folder", "a folder"),
+    ("huge", "larger than"),
+];
+
+#[cfg(unix)]
+fn make_odd(kind: &str, path: &std::path::Path) {
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    match kind {
+        "endless" => std::os::unix::fs::symlink("/dev/zero", path).expect("a link"),
+        "pipe" => assert!(std::process::Command::new("mkfifo").arg(path).status().is_ok_and(|status| status.success())),
+        "folder" => std::fs::create_dir(path).expect("a folder"),
+        // Has no blocks on disk: what counts is what it says of itself.
+        _ => std::fs::File::create(path).and_then(|file| file.set_len(1 << 40)).expect("a file"),
+    }
+}
+
+/// Runs the binary within a gigabyte of addresses. Nothing here takes a second: what does not end is ended.
+#[cfg(unix)]
+fn run_limited(folder: &std::path::Path, cache: &std::path::Path, arguments: &[&str]) -> dupi_tests::binary::Run {
+    let meant = dupi_tests::binary::command(folder, cache, arguments);
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -v 1048576 && exec \"$0\" \"$@\""]).arg(meant.get_program()).args(meant.get_args());
+    command.envs(meant.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(folder);
+    dupi_tests::binary::run_within(command, HANG).unwrap_or_else(|| panic!("{arguments:?} hangs"))
+}
+
+#[cfg(unix)]
+#[test]
+fn fault_32_a_configuration_baseline_or_question_that_is_no_regular_file_is_refused() {
+    let (workspace, cache) = (dupi_tests::workspace::pair(), Workspace::new(""));
+    for (kind, why) in ODD_FILES {
+        for (name, arguments) in [
+            ("dupi.toml", &["--check"][..]),
+            ("base.json", &["--check", "--baseline", "base.json"]),
+            ("odd.go", &["like", "odd.go"]),
+            ("old.json", &["report", "--output", "-", "--history", "old.json"]),
+            ("odd.mh", &["corpus", "self", "odd.mh"]),
+        ] {
+            if (kind, name) == ("huge", "odd.mh") {
+                continue; // of any size: it is read in parts
+            }
+            let path = workspace.path().join(name);
+            make_odd(kind, &path);
+            let run = run_limited(workspace.path(), cache.path(), arguments);
+            let told = run.stderr.lines().any(|line| line.contains(name) && line.contains(why));
+            assert!(run.code == 2 && told, "{kind} {arguments:?}: exit {}: {}", run.code, run.stderr);
+            if kind == "folder" { std::fs::remove_dir(&path) } else { std::fs::remove_file(&path) }.expect("removed");
+        }
+    }
+    std::os::unix::fs::symlink("nowhere", workspace.path().join("dupi.toml")).expect("a link");
+    assert_eq!(run(workspace.path(), &["--check"]).code, 2, "a link to nothing");
+}
+
+#[cfg(unix)]
+#[test]
+fn fault_32_an_ignore_file_that_is_no_regular_file_is_told() {
+    for name in [".gitignore", ".ignore", "b/.gitignore", ".git/info/exclude"] {
+        for (kind, _) in ODD_FILES {
+            let (workspace, cache) = (dupi_tests::workspace::pair(), Workspace::new(""));
+            make_odd(kind, &workspace.path().join(name));
+            let run = run_limited(workspace.path(), cache.path(), &["--check", "--format", "json"]);
+            assert_eq!(run.code, 1, "{kind} {name}: {}", run.stderr);
+            let expected = match kind {
+                "folder" => None,
+                "huge" => Some("too large"),
+                _ => Some("not a regular file"),
+            };
+            let found = reasons(&run.json());
+            let of_it = found.iter().find(|(path, _)| path == name).map(|(_, reason)| reason.as_str());
+            assert!(of_it == expected || kind == "folder", "{kind} {name}: {found:?}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn fault_32_files_of_an_index_that_are_not_regular_stop_nothing() {
+    let (workspace, cache) = (dupi_tests::workspace::pair(), Workspace::new(""));
+    let check = || run_limited(workspace.path(), cache.path(), &["--check", "--format", "json"]);
+    let expected = check();
+    assert_eq!(expected.code, 1, "{}", expected.stderr);
+    let lock = dupi_tests::workspace::files(cache.path()).into_iter().find(|path| path.ends_with("lock"));
+    let index = lock.expect("an index").parent().expect("a folder").to_owned();
+    for name in ["used", "manifest", "lock"] {
+        for (kind, _) in ODD_FILES {
+            let path = index.join(name);
+            if path.is_dir() { std::fs::remove_dir(&path) } else { std::fs::remove_file(&path) }.expect("removed");
+            make_odd(kind, &path);
+            let run = check();
+            assert_eq!((run.code, run.stdout), (1, expected.stdout.clone()), "{kind} {name}: {}", run.stderr);
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn names_that_are_not_utf8_are_shown_replaced() {

@@ -1,8 +1,9 @@
 //! `dupi-lsp corpus` as those who clean corpora meet it: lines in, lines out, none lost.
 
 use std::fs;
+use std::time::Duration;
 
-use dupi_tests::binary::{Run, run};
+use dupi_tests::binary::{Run, command, run, run_within};
 use dupi_tests::workspace::Workspace;
 
 fn line(text: &str) -> String {
@@ -49,6 +50,22 @@ fn duplicates_are_flagged_and_the_others_stay_as_they_were() {
         good(&folder, &["apply", "b.mh.f", "b.jsonl", "-o", "clean.jsonl"]);
         assert_eq!(read(&folder, "clean.jsonl"), line(&text(9)));
     }
+}
+
+/// What somebody names may be a pipe, since corpora are larger than disks; a device is none.
+#[cfg(unix)]
+#[test]
+fn documents_come_from_a_pipe_too() {
+    let folder = Workspace::new("");
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()));
+    let writing = std::thread::spawn(move || fs::write(pipe, [line(&text(1)), line(&text(2))].concat()));
+    let run = good(&folder, &["hash", "pipe", "-o", "a.mh"]);
+    assert!(run.stdout.starts_with("hashed 2 documents, "), "{}", run.stdout);
+    writing.join().expect("a thread").expect("written");
+    let endless = command(folder.path(), folder.path(), &["corpus", "hash", "/dev/zero", "-o", "b.mh"]);
+    let run = run_within(endless, Duration::from_secs(60)).expect("it ends");
+    assert!(run.code == 2 && run.stderr.contains("/dev/zero: not a regular file"), "{}", run.stderr);
 }
 
 #[test]

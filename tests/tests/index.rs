@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use dupi_tests::binary::{Run, command, run_with};
-use dupi_tests::workspace::Workspace;
+use dupi_tests::workspace::{Workspace, files};
 
 const DAMAGED: &str = "was damaged";
 
@@ -79,15 +79,6 @@ impl Place {
 
 fn parent(path: &Path) -> PathBuf {
     path.parent().expect("a file in a folder").to_owned()
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
-        if entry.is_dir() { files.extend(self::files(&entry)) } else { files.push(entry) }
-    }
-    files.sort();
-    files
 }
 
 fn flip(path: &Path, at: usize) {

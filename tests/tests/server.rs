@@ -637,6 +637,21 @@ fn a_malformed_or_hostile_project_file_is_a_diagnostic_and_means_defaults() {
     );
     assert_eq!(editor.published_uri(&uri(&root.join("dupi.toml")), |_| true).len(), 0);
     assert_eq!(editor.published(&a, 1).len(), 0);
+    #[cfg(unix)]
+    {
+        // Fault 32: a pipe would wait for somebody who writes into it.
+        std::fs::remove_file(root.join("dupi.toml")).expect("removed");
+        let made = std::process::Command::new("mkfifo").arg(root.join("dupi.toml")).status();
+        assert!(made.is_ok_and(|status| status.success()));
+        editor.notify(
+            "workspace/didChangeWatchedFiles",
+            json!({"changes": [{"uri": uri(&root.join("dupi.toml")), "type": 2}]}),
+        );
+        let found = editor.published_uri(&uri(&root.join("dupi.toml")), |_| true);
+        let message = found[0]["message"].as_str().expect("a message");
+        assert!(message.contains("not a regular file"), "{message}");
+        assert_eq!(editor.published(&a, 1).len(), 1);
+    }
     editor.settle();
 }
 

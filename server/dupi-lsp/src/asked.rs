@@ -10,6 +10,7 @@ use dupi::Zone;
 use dupi::document::Document;
 use dupi::index::Workspace;
 use dupi::quarantine::Quarantine;
+use dupi::regular;
 
 use crate::options::languages;
 
@@ -48,7 +49,7 @@ pub fn read(text: &Path, lines: bool, language: &LanguageArgument, workspace: &W
         std::io::stdin().lock().take(max_bytes + 1).read_to_end(&mut bytes).context("cannot read standard input")?;
         bytes
     } else {
-        std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?
+        regular::read(&path, max_bytes).with_context(|| format!("cannot read {}", path.display()))?
     };
     let named = match &language.language {
         Some(name) => Some(

@@ -1,4 +1,6 @@
 //! `dupi-lsp`, the one binary: what its arguments mean, and which face answers them.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests read what they wrote"))]
 #![allow(clippy::print_stderr, reason = "this is the command line")]
 
 mod asked;

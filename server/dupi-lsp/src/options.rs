@@ -1,6 +1,7 @@
 //! Options as written, on the command line and in `dupi.toml` alike, and how they become settings.
 
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +10,8 @@ use dupi::blots::Blotter;
 use dupi::document::{Document, Scratch};
 use dupi::files::Source;
 use dupi::ignore::Matcher;
+use dupi::regular;
+use dupi::settings::MAX_FILE_BYTES;
 use dupi::taboo::Taboo;
 use dupi::{Ignore, Kind, Settings, Zone};
 use serde::{Deserialize, Deserializer};
@@ -16,6 +19,8 @@ use time::{Date, Month, OffsetDateTime};
 
 /// The file at the root of what is checked that holds a project's options.
 pub const FILE: &str = "dupi.toml";
+/// It is written by hand: thousands of entries take less.
+const MAX_CONFIGURATION: u64 = 1 << 20;
 
 /// Flags that are no keys of that file, because a repository that somebody else wrote must not say where files go or how
 /// much memory is taken. The file refuses every key that it does not know; for these it says why.
@@ -118,8 +123,11 @@ impl TabooText {
                 let path = root.join(file).canonicalize();
                 let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
                 let inside = path.ok().filter(|path| path.starts_with(root) && path.is_file());
-                let bytes = inside.and_then(|path| std::fs::read(path).ok());
-                (file.clone(), bytes.ok_or_else(|| bad("file", format!("no file of the project: {}", file.display())))?)
+                let Some(path) = inside else {
+                    return Err(bad("file", format!("no file of the project: {}", file.display())));
+                };
+                let cannot = |error| bad("file", format!("cannot read {}: {error}", file.display()));
+                (file.clone(), regular::read(&path, MAX_FILE_BYTES).map_err(cannot)?)
             }
             _ => return Err(bad("taboo", "needs either `text` or `file`".to_owned())),
         };
@@ -241,15 +249,23 @@ impl Ignored {
     }
 }
 
+/// What the file of the project at `root` holds, if there is one.
+pub fn read_file(root: &Path) -> io::Result<Option<String>> {
+    let path = root.join(FILE);
+    match regular::read_to_string(&path, MAX_CONFIGURATION) {
+        Ok(text) => Ok(Some(text)),
+        // A link to nothing is a mistake, and not the lack of a file.
+        Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 impl Options {
     /// The options of a project, if it has any.
     pub fn read(root: &Path) -> Result<Options> {
         let path = root.join(FILE);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Options::default()),
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-        };
+        let text = read_file(root).with_context(|| format!("cannot read {}", path.display()))?;
+        let Some(text) = text else { return Ok(Options::default()) };
         Options::parse(&text, root).map_err(|BadConfiguration { line, message }| {
             let line = line.map_or(String::new(), |line| format!("{line}: "));
             anyhow!("{}:{line}{message}", path.display())

@@ -14,7 +14,7 @@ use crate::files::Source;
 use crate::settings::Settings;
 use crate::skip::SkipReason;
 use crate::suppress::{self, Suppression};
-use crate::{Zone, text, zones};
+use crate::{Zone, regular, text, zones};
 
 /// Tokens between two samples of the symbol ranks: one cache line of codes.
 const RANK_STEP: usize = 64;
@@ -83,14 +83,7 @@ impl Document {
         if named.is_none() && !starts_with_shebang(&source.path).unwrap_or(false) {
             return Ok(None);
         }
-        let meta = std::fs::metadata(&source.path).map_err(|_| SkipReason::Unreadable)?;
-        if !meta.is_file() {
-            return Err(SkipReason::Special);
-        }
-        if meta.len() > settings.max_file_bytes {
-            return Err(SkipReason::TooLarge);
-        }
-        let bytes = std::fs::read(&source.path).map_err(|_| SkipReason::Unreadable)?;
+        let bytes = regular::read(&source.path, settings.max_file_bytes).map_err(|error| SkipReason::of(&error))?;
         Document::parse(source, &bytes, settings, scratch)
     }
 
@@ -289,11 +282,12 @@ fn number_lists(units: &mut [Unit]) {
 
 /// Does a file whose name says nothing begin with `#!`? Reads two bytes, of regular files only.
 pub(crate) fn starts_with_shebang(path: &Path) -> io::Result<bool> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Ok(false);
-    }
+    let mut file = match regular::open(path, u64::MAX) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(false),
+        opened => opened?.0,
+    };
     let mut first = [0; 2];
-    match std::fs::File::open(path)?.read_exact(&mut first) {
+    match file.read_exact(&mut first) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         read => read.map(|()| first == *b"#!"),
     }

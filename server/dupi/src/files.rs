@@ -187,14 +187,17 @@ fn walk(
         if meta.is_dir() {
             fs::read_dir(path).map_err(bad)?;
             let absolute = path.canonicalize().unwrap_or_else(|_| path.clone());
+            let mut unheeded = Vec::new();
             let folder = Folder {
                 shown: show(walk.relative(path)),
-                rules: if settings.gitignore { Rules::above(path) } else { Rules::default() },
+                rules: if settings.gitignore { Rules::above(path, &mut unheeded) } else { Rules::default() },
                 checkout: rules::in_checkout(&absolute),
                 path: path.clone(),
                 absolute,
                 whole,
             };
+            let skip = |(file, reason): (PathBuf, SkipReason)| Skip { path: show(walk.relative(&file)), reason };
+            walk.keep(Found { skipped: unheeded.into_iter().map(skip).collect(), ..Found::default() });
             rayon::scope(|scope| walk.folder(folder, scope));
         } else if whole {
             let name = path.file_name().unwrap_or(path.as_os_str());
@@ -292,7 +295,7 @@ impl<'a> Walk<'a> {
             return known.clone();
         }
         let rules = if folder == above {
-            Some(if self.settings.gitignore { Rules::above(above) } else { Rules::default() })
+            Some(if self.settings.gitignore { Rules::above(above, &mut Vec::new()) } else { Rules::default() })
         } else {
             let (outer, name) = (folder.parent()?, folder.file_name()?);
             let rules = self.rules_in(above, outer, entered)?;
@@ -301,7 +304,7 @@ impl<'a> Walk<'a> {
             (!left_out).then_some(rules)
         };
         let rules = rules.map(|rules| {
-            let with_files = |rules: Rules| rules.with_files_of(folder, rules::in_checkout(above));
+            let with_files = |rules: Rules| rules.with_files_of(folder, rules::in_checkout(above), &mut Vec::new());
             if self.settings.gitignore { with_files(rules) } else { rules }
         });
         entered.insert(folder.to_owned(), rules.clone());
@@ -330,7 +333,14 @@ impl<'a> Walk<'a> {
         let mut rules = folder.rules.clone();
         let names_rules = |entry: &fs::DirEntry| rules::IGNORE_FILES.iter().any(|name| entry.file_name() == *name);
         if self.settings.gitignore && entries.iter().any(names_rules) {
-            rules = rules.with_files_of(&folder.absolute, folder.checkout);
+            let mut unheeded = Vec::new();
+            rules = rules.with_files_of(&folder.absolute, folder.checkout, &mut unheeded);
+            let skip = |(file, reason): (PathBuf, SkipReason)| Skip {
+                path: below(&folder.shown, file.file_name().unwrap_or_default()),
+                reason,
+            };
+            // What they would have left out is read, so somebody must hear of it.
+            found.skipped.extend(unheeded.into_iter().map(skip));
         }
         for entry in entries {
             let Ok(kind) = entry.file_type() else { continue };
@@ -681,6 +691,7 @@ mod tests {
         fs::set_permissions(root.join("closed"), fs::Permissions::from_mode(0o700)).expect("opened");
 
         let mut expected = vec![
+            (".ignore", SkipReason::Special),
             ("pipe.go", SkipReason::Special),
             ("src/c.go", SkipReason::Symlink),
             ("src/itself.go", SkipReason::Symlink),
@@ -689,7 +700,7 @@ mod tests {
         ];
         // Nothing is closed to the superuser.
         if is_closed {
-            expected.insert(0, ("closed", SkipReason::Unreadable));
+            expected.insert(1, ("closed", SkipReason::Unreadable));
             assert_eq!(sources(&found), ["src/a.go"]);
         } else {
             assert_eq!(sources(&found), ["closed/b.go", "src/a.go"]);

@@ -5,7 +5,6 @@
 //! and if its content is as remembered, only its stamp is renewed. A file that was read within a clock tick of being
 //! changed may change again without a new time: it is **racy**, and its content is compared the next time.
 
-use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 use std::thread::sleep;
@@ -15,6 +14,7 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::files::{Source, Stamp, nanoseconds};
+use crate::regular;
 
 /// The coarsest clock of a file system that is in use: FAT counts in steps of two seconds, network file systems may.
 pub const COARSEST_TICK: Duration = Duration::from_secs(2);
@@ -107,8 +107,7 @@ pub enum Reading {
 /// Reads a file such that a state in the middle of a save is not taken: one that does not change meanwhile and, if it
 /// was just changed, is not empty for a moment only. Follows a link, as a path that was named may be one.
 ///
-/// A file of more than `max_bytes` is not read: `FileTooLarge`. What is not a regular file is `InvalidInput`, since
-/// opening a pipe may never return.
+/// Errors are those of [`regular::open`].
 pub fn read_settled(path: &Path, max_bytes: u64, reading: Reading) -> io::Result<(Vec<u8>, Stamp)> {
     read_pausing(path, max_bytes, reading, || sleep(PAUSE))
 }
@@ -122,18 +121,13 @@ fn read_pausing(
     let mut attempts = 0;
     let mut waited = Duration::ZERO;
     loop {
-        let meta = fs::metadata(path)?;
-        if !meta.is_file() {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
+        let (file, meta) = regular::open(path, max_bytes)?;
         let stamp = Stamp::of(&meta);
-        if stamp.size > max_bytes {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
         let mut bytes = Vec::with_capacity(stamp.size as usize);
         // One byte more than there should be tells that it grew, and no more than that is ever allocated.
-        File::open(path)?.take(stamp.size + 1).read_to_end(&mut bytes)?;
-        let stood_still = bytes.len() as u64 == stamp.size && Stamp::of(&fs::metadata(path)?) == stamp;
+        (&file).take(stamp.size + 1).read_to_end(&mut bytes)?;
+        // Of the file that was read: if another took its name meanwhile, the next look finds another inode or time.
+        let stood_still = bytes.len() as u64 == stamp.size && Stamp::of(&file.metadata()?) == stamp;
         attempts += 1;
         let wait = if reading == Reading::Bulk {
             false
@@ -158,6 +152,7 @@ fn is_younger(stamp: Stamp, age: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::fs::{self, File};
     use std::path::PathBuf;
 
     use proptest::prelude::*;

@@ -20,6 +20,7 @@ use crate::bytes::{Frame, Reader, put};
 use crate::class::Class;
 use crate::document::{Document, symbol};
 use crate::freshness::content;
+use crate::regular;
 use crate::search::File;
 use crate::segment::identity;
 use crate::text::{LineIndex, Position};
@@ -68,7 +69,8 @@ pub struct Text {
 impl Text {
     /// None, if the file is not what the document was made of.
     pub fn read(document: &Document) -> Option<Text> {
-        let bytes = std::fs::read(&document.path).ok().filter(|bytes| bytes.len() as u64 == document.bytes)?;
+        let bytes =
+            regular::read(&document.path, document.bytes).ok().filter(|bytes| bytes.len() as u64 == document.bytes)?;
         let mut lexed = Lexed::default();
         tokenize(document.language, &bytes, &mut lexed).ok()?;
         let text = Text { bytes, lexed };
@@ -113,7 +115,7 @@ impl Places {
     /// The places of all copies of all `classes`, in their order. Files are read unless their places are known by what
     /// they are, if that is known: then exactly these places are known from now on.
     pub fn locate(&mut self, files: &[File], identities: &[u64], classes: &[Class]) -> Vec<Vec<Place>> {
-        self.locate_by(files, identities, classes, &|file| std::fs::read(&file.path).ok())
+        self.locate_by(files, identities, classes, &|file| regular::read(&file.path, file.bytes).ok())
     }
 
     fn locate_by(

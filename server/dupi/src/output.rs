@@ -7,6 +7,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crate::regular;
+
 /// How much of a file is looked at, at its start and at its end, to tell whose it is.
 const ENDS: u64 = 16 * 1024;
 
@@ -58,7 +60,7 @@ fn link_above(path: &Path) -> Option<PathBuf> {
 }
 
 fn ends(path: &Path) -> io::Result<Ends> {
-    let mut file = File::open(path)?;
+    let (mut file, _) = regular::open_own(path)?;
     let mut ends = Ends { first: Vec::new(), last: Vec::new() };
     (&file).take(ENDS).read_to_end(&mut ends.first)?;
     let size = file.seek(SeekFrom::End(0))?;

@@ -12,7 +12,7 @@
 //! An index is renamed aside before it is removed, so nobody opens half of one. Links are never followed.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirEntry, File, TryLockError};
+use std::fs::{self, DirEntry, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -22,6 +22,8 @@ use std::time::{Duration, SystemTime};
 use etcetera::BaseStrategy;
 use etcetera::base_strategy::choose_native_strategy;
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::regular;
 
 /// An index that nobody used for so long is more likely of a workspace that is gone than of one that is missed;
 /// building it again takes seconds.
@@ -82,11 +84,11 @@ pub fn is_index(folder: &Path) -> bool {
 /// Marks an index as used now.
 pub fn touch(folder: &Path) -> io::Result<()> {
     let used = folder.join("used");
-    // Someone else's file must not be touched through a link.
-    if used.is_symlink() {
+    // Someone else's file must not be touched through a link, and a pipe would wait for who reads it.
+    if fs::symlink_metadata(&used).is_ok_and(|meta| !meta.is_file()) {
         fs::remove_file(&used).map_err(|error| at(&used, error))?;
     }
-    let file = File::options().create(true).write(true).truncate(false).open(&used);
+    let file = regular::open_to_change(&used);
     file.and_then(|file| file.set_modified(SystemTime::now())).map_err(|error| at(&used, error))
 }
 
@@ -154,8 +156,8 @@ impl Index {
 
     fn remove(&self, base: &Path) -> io::Result<()> {
         let lock = self.folder.join("lock");
-        let locked = file_at(&lock).map(|_| File::open(&lock)).transpose().map_err(|error| at(&lock, error))?;
-        match locked.as_ref().map_or(Ok(()), File::try_lock) {
+        let locked = file_at(&lock).map(|_| regular::open_own(&lock)).transpose().map_err(|error| at(&lock, error))?;
+        match locked.as_ref().map_or(Ok(()), |(file, _)| file.try_lock()) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let error = io::Error::new(io::ErrorKind::WouldBlock, "in use by another process");
@@ -232,6 +234,8 @@ fn at(path: &Path, error: io::Error) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);

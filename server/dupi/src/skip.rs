@@ -1,6 +1,7 @@
 //! Why a file was not read: every file that is left out has a reason that can be shown.
 
 use std::fmt;
+use std::io::{self, ErrorKind};
 
 use crate::class::named;
 
@@ -36,6 +37,17 @@ named! {
         Crashed = "tokenizer failed",
         /// Its content has ended the process more than once.
         Quarantined = "crashed while it was read",
+    }
+}
+
+impl SkipReason {
+    /// Why a file is skipped that could not be read, by what [`regular::read`](crate::regular::read) says.
+    pub fn of(error: &io::Error) -> SkipReason {
+        match error.kind() {
+            ErrorKind::FileTooLarge => SkipReason::TooLarge,
+            ErrorKind::InvalidInput => SkipReason::Special,
+            _ => SkipReason::Unreadable,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use dupi::output::{Draft, Ends};
-use dupi::{Class, Fragment, Report};
+use dupi::{Class, Fragment, Report, regular};
 use serde::Deserialize;
 
 use super::findings::News;
@@ -24,6 +24,8 @@ use super::format::compact;
 
 /// 1: the first.
 const VERSION: u32 = 1;
+/// A class takes about 200 bytes, and Linux has less than 50 000 of them.
+const MAX_BYTES: u64 = 64 << 20;
 /// Names of files that an entry keeps, for people.
 const MAX_FILES: usize = 4;
 /// Stale entries that are named.
@@ -80,7 +82,7 @@ pub fn is_baseline(ends: &Ends) -> bool {
 
 impl Baseline {
     pub fn read(path: &Path) -> Result<Baseline> {
-        let text = match std::fs::read_to_string(path) {
+        let text = match regular::read_to_string(path, MAX_BYTES) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 bail!("there is no baseline {}: write one with --write-baseline", path.display())
             }

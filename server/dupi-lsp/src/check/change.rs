@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use dupi::index::{Index, Workspace};
 use dupi::snapshot::Buffer;
-use dupi::{Class, Fragment, Report, files};
+use dupi::{Class, Fragment, Report, files, regular};
 
 use super::baseline::{Counts, counts};
 use super::findings::{News, Texts};
@@ -134,14 +134,17 @@ fn read(git: &Git, workspace: &Workspace, before: Before) -> Result<Overlay> {
 
 /// Does a file hold this text, but for line ends? A checkout may have others than what is stored.
 fn is_on_disk(path: &Path, text: Option<&[u8]>) -> bool {
-    text.is_some_and(|text| std::fs::read(path).is_ok_and(|on_disk| is_same_text(text, &on_disk)))
+    // With other line ends it has at most twice the size.
+    text.is_some_and(|text| {
+        regular::read(path, 2 * text.len() as u64).is_ok_and(|on_disk| is_same_text(text, &on_disk))
+    })
 }
 
 /// What became of the lines of each file that is not the same in both states.
 fn compare(workspace: &Workspace, now: &Overlay, before: &Overlay) -> HashMap<String, Lines> {
     let mut lines = HashMap::new();
     for (path, old) in before {
-        let new = now.get(path).cloned().unwrap_or_else(|| std::fs::read(path).ok());
+        let new = now.get(path).cloned().unwrap_or_else(|| regular::read(path, workspace.settings.max_file_bytes).ok());
         let (old, new) = (old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default());
         if !is_same_text(old, new) {
             lines.insert(shown(workspace, path), Lines::new(old, new));

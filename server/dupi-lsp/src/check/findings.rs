@@ -6,7 +6,7 @@ use std::time::Duration;
 use dupi::index::Changes;
 use dupi::locate::Place;
 use dupi::text::Position;
-use dupi::{Class, File, Report, Zone};
+use dupi::{Class, File, Report, Zone, regular};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::blame::Brought;
@@ -58,7 +58,7 @@ pub struct Texts(pub HashMap<String, Vec<u8>>);
 
 impl Texts {
     pub fn read(&self, file: &File) -> Vec<u8> {
-        self.0.get(&file.shown).cloned().unwrap_or_else(|| std::fs::read(&file.path).unwrap_or_default())
+        self.0.get(&file.shown).cloned().unwrap_or_else(|| regular::read(&file.path, file.bytes).unwrap_or_default())
     }
 }
 

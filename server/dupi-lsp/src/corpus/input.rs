@@ -1,12 +1,12 @@
 //! Where documents come from: lines of JSON in files or on standard input, and source files of folders.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use dupi::Settings;
 use dupi::files::{self, Source};
+use dupi::regular;
 
 /// Standard input, as it is written.
 const STDIN: &str = "-";
@@ -55,7 +55,7 @@ impl Input {
             let bytes = Some(sources.iter().map(|source| source.stamp.size).sum());
             return Ok(Input { name, kind: Kind::Files(root, sources.into_iter()), bytes, n_read: 0 });
         }
-        let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
+        let (file, meta) = regular::open_stream(path).with_context(|| format!("cannot read {name}"))?;
         let kind = Kind::Lines(Box::new(BufReader::with_capacity(1 << 20, file)));
         Ok(Input { name, kind, bytes: meta.is_file().then_some(meta.len()), n_read: 0 })
     }
@@ -116,7 +116,7 @@ fn is_source(source: &Source) -> bool {
 
 fn read(root: &Path, source: Source) -> Document {
     let shown = source.path.strip_prefix(root).map_or_else(|_| source.shown.clone(), files::show);
-    match std::fs::read_to_string(&source.path) {
+    match regular::read_to_string(&source.path, MAX_LINE) {
         Ok(text) => Document::File(shown, text),
         Err(error) => Document::Unreadable(format!("{shown}: {error}")),
     }

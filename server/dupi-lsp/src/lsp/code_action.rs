@@ -20,7 +20,7 @@ use super::positions::Lines;
 use super::session::Queue;
 use super::uris;
 use super::view::{DocumentView, View};
-use crate::options::FILE;
+use crate::options::{self, FILE};
 
 /// What an editor asks for that has a command to ignore a copy, or all of its class.
 const IGNORE_COPY: CodeActionKind = CodeActionKind::new("quickfix.dupi.ignore.copy");
@@ -162,7 +162,8 @@ fn ignore_class(view: &View, offered: &Offered, copy: &Copy) -> Option<Workspace
     let path = copy.root.join(FILE);
     let uri = view.uri(&path).or_else(|| uris::of_path(&path))?;
     let open = view.documents.get(uri.as_str());
-    let on_disk = std::fs::read_to_string(&path).ok();
+    // What cannot be read cannot be added to either; it has a diagnostic of its own.
+    let on_disk = if open.is_some() { None } else { options::read_file(&copy.root).ok()? };
     let is_new = open.is_none() && on_disk.is_none();
     let text = open.and_then(|open| open.document.text.as_deref()).or(on_disk.as_deref()).unwrap_or_default();
     let end = Lines::new(text, view.encoding).position(text.len());

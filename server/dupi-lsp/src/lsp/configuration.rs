@@ -5,14 +5,14 @@ use std::path::Path;
 use dupi::index::Workspace;
 use tower_lsp::ls_types::{Diagnostic, DiagnosticSeverity, Position, Range};
 
-use crate::options::{BadConfiguration, FILE, Options};
+use crate::options::{self, BadConfiguration, Options};
 use crate::preferences::Preferences;
 
 /// How a folder is read. A project's file that cannot be used counts as none, and what is wrong with it is told.
 pub fn workspace(root: &Path, preferences: &Preferences) -> (Workspace, Option<BadConfiguration>) {
-    let read = match std::fs::read_to_string(root.join(FILE)) {
-        Ok(text) => Options::parse(&text, root),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Options::default()),
+    let read = match options::read_file(root) {
+        Ok(Some(text)) => Options::parse(&text, root),
+        Ok(None) => Ok(Options::default()),
         Err(error) => Err(BadConfiguration { line: None, message: format!("cannot be read: {error}") }),
     };
     let (project, bad) = match read {

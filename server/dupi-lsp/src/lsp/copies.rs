@@ -6,7 +6,7 @@ use std::ops::Range as Span;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dupi::{Class, Fragment, Kind, Report, Zone};
+use dupi::{Class, Fragment, Kind, Report, Zone, regular};
 use dupi_grammars::token::Lexed;
 use dupi_grammars::{Language, tokenize};
 use rayon::prelude::*;
@@ -92,8 +92,8 @@ pub fn in_file(view: &View, path: &Path) -> Option<Vec<Copy>> {
     let folder = view.folder_of(path)?;
     let shown = dupi::files::show(path.strip_prefix(&folder.workspace.root).ok()?);
     let clones = view.snapshot(folder).clones_of(&shown, &folder.workspace.settings)?;
-    let text = std::fs::read_to_string(path).ok()?;
     let document = clones.documents.iter().find(|document| document.shown == shown)?;
+    let text = regular::read_to_string(path, document.bytes).ok()?;
     let named = |i: u32| named(&clones.documents[i as usize]);
     Some(in_order(copies(view, folder, clones.classes.iter(), &named, &shown, &text, document.language)))
 }
@@ -115,7 +115,7 @@ pub fn in_report(view: &View, folder: &FolderView, report: &Report) -> Vec<(Path
         if let Some(open) = open {
             return Some((file.path.clone(), view.copies(open)));
         }
-        let text = std::fs::read_to_string(&file.path).ok()?;
+        let text = regular::read_to_string(&file.path, file.bytes).ok()?;
         let found = copies(view, folder, classes.into_iter(), &name, &file.shown, &text, file.language);
         Some((file.path.clone(), in_order(found).into()))
     };
@@ -199,7 +199,10 @@ fn words_of(view: &View, copy: &Copy, other: &Other) -> Option<Vec<String>> {
     let open = view.documents.values().find(|open| open.document.is_file && open.document.path == other.path);
     let text = match open {
         Some(open) => Cow::Borrowed(open.document.text.as_deref()?),
-        None => Cow::Owned(std::fs::read_to_string(&other.path).ok()?),
+        None => {
+            let limit = view.folder_of(&other.path)?.workspace.settings.max_file_bytes;
+            Cow::Owned(regular::read_to_string(&other.path, limit).ok()?)
+        }
     };
     let language = dupi_grammars::detect(&other.path, text.as_bytes()).unwrap_or(copy.language);
     words(&text, language, &other.tokens)

@@ -3,6 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use dupi::regular;
+
 /// How soon it is noticed.
 const INTERVAL: Duration = Duration::from_secs(2);
 
@@ -26,7 +29,7 @@ pub fn watch(id: u32) {
 #[cfg(target_os = "linux")]
 fn is_alive(id: u32) -> bool {
     // One that ended and was not waited for is still listed, as a zombie.
-    std::fs::read_to_string(format!("/proc/{id}/stat"))
+    regular::read_to_string(format!("/proc/{id}/stat").as_ref(), regular::MAX_SYSTEM)
         .is_ok_and(|stat| !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X'])))
 }
 

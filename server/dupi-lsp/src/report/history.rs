@@ -1,11 +1,14 @@
 //! Earlier runs: the figures that the trend needs, out of what `--check --format json` wrote then.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use dupi::regular;
 use serde::{Deserialize, Serialize};
+
+/// A report with a million classes has some hundred megabytes.
+const MAX_REPORT: u64 = 1 << 30;
 
 /// A run as the page shows it.
 #[derive(Serialize)]
@@ -45,7 +48,7 @@ struct Figures {
 
 pub fn read(path: &Path) -> Result<Run> {
     let shown = path.display();
-    let file = File::open(path).with_context(|| format!("cannot read {shown} of `--history`"))?;
+    let (file, _) = regular::open(path, MAX_REPORT).with_context(|| format!("cannot read {shown} of `--history`"))?;
     let earlier: Earlier = serde_json::from_reader(BufReader::new(file))
         .with_context(|| format!("{shown} of `--history` is no report by `--check --format json`"))?;
     let Earlier { scanned, summary } = earlier;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use dupi::locate::Place;
-use dupi::{Class, File, Fragment, Report};
+use dupi::{Class, File, Fragment, Report, regular};
 use dupi_grammars::token::{CHARACTER, Code, IDENTIFIER, Lexed, NUMBER, STRING, TEXT, varies};
 use dupi_grammars::{Language, tokenize};
 use rayon::prelude::*;
@@ -149,7 +149,7 @@ fn divide(texts: Vec<Vec<Text>>, first: usize) -> Vec<(Range<usize>, Vec<Vec<Tex
 
 /// The texts of fragments of one file, or nothing if it is not what it was.
 fn read_file(file: &File, fragments: &[Fragment], lexed: &mut Lexed) -> Option<Vec<Text>> {
-    let text = String::from_utf8(std::fs::read(&file.path).ok()?).ok()?;
+    let text = regular::read_to_string(&file.path, file.bytes).ok()?;
     tokenize(file.language, text.as_bytes(), lexed).ok()?;
     if lexed.tokens.len() != file.n_tokens as usize {
         return None;

@@ -39,16 +39,10 @@ impl Index {
             Err(error) if error.kind() == ErrorKind::NotFound => return Read::Gone,
             Err(error) => {
                 let known = Known::new(source.stamp, 0, started);
-                let (reason, known) = match error.kind() {
-                    // Its size says so, unless it was another one when the folder was walked.
-                    ErrorKind::FileTooLarge if source.stamp.size > settings.max_file_bytes => {
-                        (SkipReason::TooLarge, known)
-                    }
-                    ErrorKind::FileTooLarge => (SkipReason::TooLarge, known.unsettled()),
-                    ErrorKind::InvalidInput => (SkipReason::Special, known.unsettled()),
-                    _ => (SkipReason::Unreadable, known.unsettled()),
-                };
-                return self.remember(source, known, Err(reason));
+                // Its size says so, unless it was another one when the folder was walked.
+                let is_settled = error.kind() == ErrorKind::FileTooLarge && source.stamp.size > settings.max_file_bytes;
+                let known = if is_settled { known } else { known.unsettled() };
+                return self.remember(source, known, Err(SkipReason::of(&error)));
             }
         };
         let content = freshness::content(&bytes);

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::Unusable;
 use crate::output::{Draft, Ends};
+use crate::regular;
 
 pub const STAYS: u8 = b'1';
 pub const DUPLICATE: u8 = b'0';
+/// A corpus of more documents would not be held in memory.
+const MAX_DOCUMENTS: u64 = 1 << 34;
 
 /// Where the flags of a file of hashes are: beside it.
 pub fn beside(hashes: &Path) -> PathBuf {
@@ -29,7 +32,7 @@ pub fn write(path: &Path, flags: &[u8]) -> Result<(), Unusable> {
 
 /// The flags, without what an editor may have put behind them.
 pub fn read(path: &Path) -> Result<Vec<u8>, Unusable> {
-    let mut flags = std::fs::read(path).map_err(|error| Unusable::new(path, error))?;
+    let mut flags = regular::read(path, MAX_DOCUMENTS).map_err(|error| Unusable::new(path, error))?;
     flags.truncate(flags.trim_ascii_end().len());
     match flags.iter().position(|flag| ![STAYS, DUPLICATE].contains(flag)) {
         Some(at) => Err(Unusable::new(path, format_args!("character {} is neither 0 nor 1", at + 1))),

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::regular;
+
 use super::{Bucket, Function, NONE, Of, Shape, Unusable};
 use crate::output::Draft;
 
@@ -105,9 +107,10 @@ impl Framed {
     /// `made_by` is the command that makes such files.
     pub fn open(path: &Path, magic: &[u8; 8], version: u32, made_by: &str) -> Result<Framed, Unusable> {
         let read = || -> std::io::Result<Option<Framed>> {
-            let mut file = File::open(path)?;
-            let length = file.metadata()?.len();
-            if !file.metadata()?.is_file() || length < HEADER + TRAILER {
+            // Of any size: it is read in parts.
+            let (mut file, meta) = regular::open(path, u64::MAX)?;
+            let length = meta.len();
+            if length < HEADER + TRAILER {
                 return Ok(None);
             }
             let header = read_at(&mut file, 0, HEADER)?;

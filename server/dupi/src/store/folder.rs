@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::regular;
+
 use super::{Bytes, Held, Lock, Slots, Store, TEMPORARY};
 
 /// Locked by the process that writes. Never deleted: a process that locked a deleted file would lock nothing.
@@ -52,16 +54,6 @@ impl Folder {
             _ => Err(failed("use", &self.path.join(name), ErrorKind::InvalidInput.into())),
         }
     }
-
-    /// Opens a regular file: a pipe of that name would block, a link or a device may have no end.
-    fn regular(path: &Path) -> io::Result<(File, u64)> {
-        if !fs::symlink_metadata(path)?.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidData, "not a regular file"));
-        }
-        let file = File::open(path)?;
-        let len = file.metadata()?.len();
-        Ok((file, len))
-    }
 }
 
 impl Store for Folder {
@@ -108,7 +100,9 @@ impl Store for Folder {
         if cfg!(not(unix)) {
             return Ok(());
         }
-        match File::open(&self.path).and_then(|folder| folder.sync_all()) {
+        #[expect(clippy::disallowed_methods, reason = "a folder, of which nothing is read")]
+        let folder = File::open(&self.path);
+        match folder.and_then(|folder| folder.sync_all()) {
             // Some network file systems sync no folders; nothing better can be done there.
             Err(source) if matches!(source.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
             result => result.map_err(|source| failed("sync", &self.path, source)),
@@ -118,7 +112,8 @@ impl Store for Folder {
     fn open(&self, name: &str) -> io::Result<Bytes> {
         let path = self.file(name)?;
         let open = || -> io::Result<Bytes> {
-            let (file, len) = Folder::regular(&path)?;
+            let (file, meta) = regular::open_own(&path)?;
+            let len = meta.len();
             if len == 0 {
                 return Ok(Vec::new().into());
             }
@@ -136,8 +131,8 @@ impl Store for Folder {
 
     fn read(&self, name: &str, limit: u64) -> io::Result<Vec<u8>> {
         let path = self.file(name)?;
-        Folder::regular(&path)
-            .and_then(|(file, len)| read_to(file, len.min(limit)))
+        regular::open_own(&path)
+            .and_then(|(file, meta)| read_to(file, meta.len().min(limit)))
             .map_err(|source| failed("read", &path, source))
     }
 
@@ -160,7 +155,7 @@ impl Store for Folder {
         let lock = || -> io::Result<Option<Lock>> {
             // Somebody may have removed the folder since: then it starts anew.
             create(&self.path)?;
-            let file = changeable(&path)?;
+            let file = regular::open_to_change(&path)?;
             match file.try_lock() {
                 Ok(()) => Ok(Some(Lock(Held::File { file, path: path.clone() }))),
                 Err(TryLockError::WouldBlock) => Ok(None),
@@ -173,7 +168,7 @@ impl Store for Folder {
     fn slots(&self, name: &str, n: usize) -> io::Result<Option<Box<dyn Slots>>> {
         let path = self.file(name)?;
         let open = || -> io::Result<InPlace> {
-            let file = changeable(&path)?;
+            let file = regular::open_to_change(&path)?;
             // Zeroes, not a length alone: then there is room for what comes, be the disk full by then.
             write_at(&file, &vec![0; n * 8], 0)?;
             file.set_len(n as u64 * 8)?;
@@ -204,14 +199,6 @@ fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     };
     #[cfg(not(any(unix, windows)))]
     Err((file, bytes, at)).map_err(|_| ErrorKind::Unsupported.into())
-}
-
-/// Opens a file whose content stays, or makes it.
-fn changeable(path: &Path) -> io::Result<File> {
-    if fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file()) {
-        return Err(io::Error::new(ErrorKind::InvalidData, "not a regular file"));
-    }
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
 fn create(folder: &Path) -> io::Result<()> {
@@ -356,7 +343,7 @@ mod tests {
             folder.open("a.seg").unwrap_err(),
             folder.lock().unwrap_err(),
         ] {
-            assert_eq!(error.kind(), ErrorKind::InvalidData);
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
             assert!(error.to_string().contains(temporary.path().to_str().unwrap()), "{error}");
         }
         assert!(folder.names().unwrap().is_empty());

@@ -1,8 +1,9 @@
 //! Does a folder lie on a file system whose changes the operating system cannot report, because others make them?
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::regular;
 
 /// Names under which Linux mounts what lives on another machine, or outside a virtual one. inotify works on all of them
 /// and sees only what this machine changes.
@@ -34,7 +35,7 @@ const REMOTE: [&str; 22] = [
 /// The name of the remote file system on which a resolved path lies. Only Linux tells; elsewhere the native watcher
 /// either sees remote changes (Windows) or fails by itself.
 pub fn remote(path: &Path) -> Option<String> {
-    let mounts = fs::read("/proc/self/mountinfo").ok()?;
+    let mounts = regular::read(Path::new("/proc/self/mountinfo"), regular::MAX_SYSTEM).ok()?;
     kind(&mounts, path).filter(|kind| REMOTE.contains(&kind.as_str()))
 }
 

@@ -68,6 +68,8 @@ use session::Queue;
 
 /// How long answers that are under way may take when the client has said that it is gone, or is.
 const GRACE: Duration = Duration::from_secs(2);
+/// Threads that work on answers at the same time, two of which read and write. More requests wait their turn.
+const MAX_WORKERS: usize = 64;
 /// Seconds for which a client may take nothing of what it is sent before it counts as gone. An editor that somebody
 /// debugs, or that swaps, stands still for minutes; one that forgot its server does so for ever.
 const CLIENT_PATIENCE: &str = "1800";
@@ -114,11 +116,27 @@ pub fn run(arguments: ServerArguments) -> Result<ExitCode> {
     }
     // Made here so that it is told apart: whoever used it first would give it its name.
     rayon::ThreadPoolBuilder::new().thread_name(|i| format!("dupi-answer-{i}")).build_global().ok();
-    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    raise_open_files();
+    let runtime =
+        Builder::new_multi_thread().worker_threads(2).max_blocking_threads(MAX_WORKERS).enable_all().build()?;
     let was_shut_down = runtime.block_on(serve(arguments))?;
     // Standard input may still be read from, which would hold this up for ever.
     runtime.shutdown_background();
     Ok(ExitCode::from(if was_shut_down { 0 } else { 1 }))
+}
+
+/// Allows as many open files as the system lets a user have: each folder has the lock and the segments of an index, and
+/// what is allowed without asking is often 1024.
+fn raise_open_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        if let Err(error) = setrlimit(Resource::Nofile, limit) {
+            tracing::debug!("no more open files are allowed: {error}");
+        }
+    }
 }
 
 /// Serves until the client is gone or says that it will be. Was it polite about it?

@@ -1,8 +1,8 @@
 //! What is looked at, and where its index is: what `check`, `index` and the verbs that ask an index have in common.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, anyhow, bail};
 use dupi::blots::Blotting;
@@ -13,6 +13,10 @@ use dupi::{Settings, manifest, place};
 
 use crate::options::{Options, root};
 use crate::terminal::{self, with_progress};
+
+/// How often a process looks for indexes that nobody uses any more: it looks at all there are, so a server that opens
+/// many folders does not do it for each.
+const COLLECT_INTERVAL: Duration = Duration::from_secs(600);
 
 #[derive(clap::Args)]
 pub struct WorkspaceArguments {
@@ -196,7 +200,7 @@ impl IndexArguments {
 pub struct Place {
     base: PathBuf,
     pub folder: PathBuf,
-    memory: u64,
+    pub memory: u64,
 }
 
 impl Place {
@@ -226,8 +230,13 @@ impl Place {
 
     /// Marks the index as used, and removes those that nobody uses any more.
     pub fn keep(&self, index: &Index) -> std::io::Result<()> {
+        static COLLECTED: Mutex<Option<Instant>> = Mutex::new(None);
         let touched = if index.is_writer() { place::touch(&self.folder) } else { Ok(()) };
-        place::collect(&self.base, &self.folder, SystemTime::now());
+        let mut collected = COLLECTED.lock().unwrap_or_else(PoisonError::into_inner);
+        if collected.is_none_or(|last| last.elapsed() > COLLECT_INTERVAL) {
+            place::collect(&self.base, &self.folder, SystemTime::now());
+            *collected = Some(Instant::now());
+        }
         touched
     }
 }

@@ -251,6 +251,11 @@ impl Index {
         self.committed
     }
 
+    /// How much memory the next refresh may take.
+    pub fn set_memory(&mut self, memory: u64) {
+        self.memory = memory.max(MIN_MEMORY);
+    }
+
     /// What is current now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot)

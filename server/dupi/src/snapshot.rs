@@ -2,7 +2,8 @@
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use dupi_grammars::token::Code;
 
@@ -111,7 +112,15 @@ impl Buffer {
 }
 
 /// What was decoded lately, by segment and ordinal: who types in a file asks for the same documents all the time.
+///
+/// The memory is one for the whole process, however many indexes it has open, and the keys tell them apart: segments of
+/// one content may be of folders with other names.
 pub(crate) struct Cache {
+    owner: u64,
+    decoded: &'static Decoded,
+}
+
+struct Decoded {
     /// Of documents that may share something.
     codes: Weighted<Arc<[Code]>>,
     /// Of those that do.
@@ -121,26 +130,28 @@ pub(crate) struct Cache {
     holders: Weighted<Arc<[Holder]>, u64>,
 }
 
-type Weighted<T, N = u32> = quick_cache::sync::Cache<(u64, N), T, ByWeight>;
+type Weighted<T, N = u32> = quick_cache::sync::Cache<Key<N>, T, ByWeight>;
+/// Owner, checksum of the segment, and what of it.
+type Key<N> = (u64, u64, N);
 
 #[derive(Clone)]
 pub(crate) struct ByWeight;
 
-impl quick_cache::Weighter<(u64, u32), Arc<[Code]>> for ByWeight {
-    fn weight(&self, _: &(u64, u32), codes: &Arc<[Code]>) -> u64 {
+impl quick_cache::Weighter<Key<u32>, Arc<[Code]>> for ByWeight {
+    fn weight(&self, _: &Key<u32>, codes: &Arc<[Code]>) -> u64 {
         codes.len() as u64
     }
 }
 
-impl quick_cache::Weighter<(u64, u64), Arc<[Holder]>> for ByWeight {
-    fn weight(&self, _: &(u64, u64), holders: &Arc<[Holder]>) -> u64 {
+impl quick_cache::Weighter<Key<u64>, Arc<[Holder]>> for ByWeight {
+    fn weight(&self, _: &Key<u64>, holders: &Arc<[Holder]>) -> u64 {
         // Most are empty, and take as much as a key and its place do.
         64 + size_of_val::<[Holder]>(holders) as u64
     }
 }
 
-impl quick_cache::Weighter<(u64, u32), Arc<Prepared>> for ByWeight {
-    fn weight(&self, _: &(u64, u32), prepared: &Arc<Prepared>) -> u64 {
+impl quick_cache::Weighter<Key<u32>, Arc<Prepared>> for ByWeight {
+    fn weight(&self, _: &Key<u32>, prepared: &Arc<Prepared>) -> u64 {
         prepared.weight() as u64
     }
 }
@@ -161,11 +172,14 @@ const HOT: f64 = 0.1;
 
 impl Cache {
     pub(crate) fn new() -> Arc<Cache> {
-        Arc::new(Cache {
+        static DECODED: OnceLock<Decoded> = OnceLock::new();
+        static N_OWNERS: AtomicU64 = AtomicU64::new(0);
+        let decoded = DECODED.get_or_init(|| Decoded {
             codes: weighted(CODES_BYTES),
             prepared: weighted(PREPARED_BYTES),
             holders: weighted(HOLDERS_BYTES),
-        })
+        });
+        Arc::new(Cache { owner: N_OWNERS.fetch_add(1, Ordering::Relaxed), decoded })
     }
 
     fn holders(&self, segment: &Segment, blot: u64) -> Arc<[Holder]> {
@@ -174,13 +188,14 @@ impl Cache {
             segment.holders(blot, |holder| holders.push(holder));
             Ok::<_, std::convert::Infallible>(holders.into())
         };
-        self.holders.get_or_insert_with(&(segment.checksum(), blot), find).unwrap_or_else(|never| match never {})
+        let key = (self.owner, segment.checksum(), blot);
+        self.decoded.holders.get_or_insert_with(&key, find).unwrap_or_else(|never| match never {})
     }
 }
 
 fn weighted<T, N>(capacity: u64) -> Weighted<T, N>
 where
-    ByWeight: quick_cache::Weighter<(u64, N), T>,
+    ByWeight: quick_cache::Weighter<Key<N>, T>,
     T: Clone,
     N: Eq + std::hash::Hash,
 {
@@ -261,9 +276,9 @@ impl Snapshot {
     }
 
     /// The part, the ordinal and the key in the cache of a document that is no buffer.
-    fn stored(&self, number: u32) -> Option<(&Part, u32, (u64, u32))> {
+    fn stored(&self, number: u32) -> Option<(&Part, u32, Key<u32>)> {
         let (part, ordinal) = self.place(number)?;
-        Some((part, ordinal, (part.segment.checksum(), ordinal)))
+        Some((part, ordinal, (self.cache.owner, part.segment.checksum(), ordinal)))
     }
 
     fn is_current(&self, part: &Part, ordinal: u32, number: u32) -> bool {
@@ -470,7 +485,7 @@ impl Library for Snapshot {
         match self.stored(number) {
             None => self.document(number).map(|document| Arc::from(&*document.codes)),
             Some((part, ordinal, key)) => {
-                self.cache.codes.get_or_insert_with(&key, || part.segment.codes(ordinal).ok_or(())).ok()
+                self.cache.decoded.codes.get_or_insert_with(&key, || part.segment.codes(ordinal).ok_or(())).ok()
             }
         }
     }
@@ -479,7 +494,7 @@ impl Library for Snapshot {
         let prepare = || self.document(number).map(|document| Arc::new(Prepared::new(document)));
         match self.stored(number) {
             None => prepare(),
-            Some((_, _, key)) => self.cache.prepared.get_or_insert_with(&key, || prepare().ok_or(())).ok(),
+            Some((_, _, key)) => self.cache.decoded.prepared.get_or_insert_with(&key, || prepare().ok_or(())).ok(),
         }
     }
 }

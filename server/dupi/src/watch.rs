@@ -7,15 +7,20 @@
 //! Linux counts watches (192 000 on a common machine, for all programs), one per folder, and `target` or `node_modules`
 //! can hold more folders than the sources: there only folders that the walk enters are watched, each by itself.
 //! Elsewhere a tree is one watch, and events of folders that the walk does not enter are dropped.
+//!
+//! One thread serves all roots of [`Watches`]. Linux also counts the programs that watch (128 for a user), each with a
+//! thread, so there all roots share one such instance. Elsewhere a root has an instance of its own, because to add a
+//! root to one that runs loses events; from some number of roots on the others are polled.
 
 mod mounts;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -42,6 +47,8 @@ pub const MAX_PATHS: usize = 10_000;
 pub const POLL_INTERVAL: Duration = Duration::from_secs(30);
 /// Where a walk is slow, as over a network, it must not run all the time: polls take at most one part in so many.
 const POLL_SHARE: u32 = 20;
+/// Where each root has an instance of its own, roots that have one: each is a thread.
+const MAX_INSTANCES: usize = 64;
 /// The project's configuration: it says what is looked at.
 const CONFIGURATION: &str = "dupi.toml";
 /// Does the operating system watch folders one by one, each at a price?
@@ -65,30 +72,133 @@ pub enum Mode {
     },
 }
 
-/// A watched folder; dropping it stops the thread.
-pub struct Watch {
-    mode: Arc<Mutex<Mode>>,
+/// Watches any number of folders. Its thread ends when it and all that it watches are dropped.
+#[derive(Clone)]
+pub struct Watches(Arc<Hub>);
+
+struct Hub {
+    system: Arc<System>,
+    /// For the thread, which starts with the first watch.
+    receiver: Mutex<Option<Receiver<Message>>>,
+    n_started: AtomicUsize,
+}
+
+/// What all roots have of the operating system.
+struct System {
     sender: Sender<Message>,
+    shared: Mutex<Shared>,
+    n_instances: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Where roots share one.
+    native: Option<RecommendedWatcher>,
+    /// The roots for which a folder counts.
+    owners: HashMap<PathBuf, Vec<Id>>,
+}
+
+type Id = usize;
+
+/// A watched folder; dropping it ends that.
+pub struct Watch {
+    id: Id,
+    mode: Arc<Mutex<Mode>>,
+    hub: Arc<Hub>,
 }
 
 enum Message {
     Noticed(notify::Result<notify::Event>),
+    Add(Box<Watcher>),
+    Remove(Id),
     Stop,
 }
 
-impl Watch {
+impl Default for Watches {
+    fn default() -> Watches {
+        let (sender, receiver) = mpsc::channel();
+        let system = System { sender, shared: Mutex::default(), n_instances: AtomicUsize::new(0) };
+        let receiver = Mutex::new(Some(receiver));
+        Watches(Arc::new(Hub { system: Arc::new(system), receiver, n_started: AtomicUsize::new(0) }))
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        let _ = self.system.sender.send(Message::Stop);
+    }
+}
+
+impl Watches {
     /// Watches all folders under `root` that a walk with these settings enters, but for `ignore`: the index's own
     /// folder, lest its writing be seen as a change. New settings need a new watch.
     ///
     /// Returns when all watches stand, so that a walk after it misses nothing. `send` is called from the watch's thread
     /// and should only pass the event on.
     pub fn start(
+        &self,
         root: &Path,
         settings: Settings,
         ignore: Vec<PathBuf>,
         send: impl Fn(Event) + Send + 'static,
     ) -> Watch {
-        Watch::with(root, settings, ignore, None, POLL_INTERVAL, send)
+        self.with(root, settings, ignore, None, POLL_INTERVAL, Box::new(send))
+    }
+
+    fn with(
+        &self,
+        root: &Path,
+        settings: Settings,
+        ignore: Vec<PathBuf>,
+        why: Option<String>,
+        interval: Duration,
+        send: Box<dyn Fn(Event) + Send>,
+    ) -> Watch {
+        let hub = Arc::clone(&self.0);
+        let id = hub.n_started.fetch_add(1, Ordering::Relaxed);
+        let absolute = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let why = why.or_else(|| mounts::remote(&absolute).map(|kind| format!("{kind} does not report all changes")));
+        let mode = Arc::new(Mutex::new(Mode::Native));
+        let mut watcher = Watcher {
+            id,
+            root: root.to_owned(),
+            above: Vec::new(),
+            absolute,
+            settings,
+            ignore: ignore.iter().map(|path| resolve(path)).collect(),
+            system: Arc::clone(&hub.system),
+            is_native: false,
+            own: None,
+            folders: BTreeSet::new(),
+            pending: None,
+            last_poll: Poll::default(),
+            interval,
+            poll_at: Instant::now() + interval,
+            mode: Arc::clone(&mode),
+            send,
+        };
+        match why {
+            Some(why) => watcher.poll_from_now_on(why),
+            None => watcher.watch_anew(),
+        }
+        let _ = hub.system.sender.send(Message::Add(Box::new(watcher)));
+        if let Some(receiver) = hub.receiver.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let system = Arc::clone(&hub.system);
+            thread::Builder::new().name("dupi-watch".to_owned()).spawn(move || run(&receiver, &system)).ok();
+        }
+        Watch { id, mode, hub }
+    }
+}
+
+impl Watch {
+    /// Watches a folder by a thread of its own.
+    pub fn start(
+        root: &Path,
+        settings: Settings,
+        ignore: Vec<PathBuf>,
+        send: impl Fn(Event) + Send + 'static,
+    ) -> Watch {
+        Watches::default().start(root, settings, ignore, send)
     }
 
     /// The same by polling only, for the reason `why`.
@@ -100,42 +210,7 @@ impl Watch {
         interval: Duration,
         send: impl Fn(Event) + Send + 'static,
     ) -> Watch {
-        Watch::with(root, settings, ignore, Some(why), interval, send)
-    }
-
-    fn with(
-        root: &Path,
-        settings: Settings,
-        ignore: Vec<PathBuf>,
-        why: Option<String>,
-        interval: Duration,
-        send: impl Fn(Event) + Send + 'static,
-    ) -> Watch {
-        let (sender, receiver) = mpsc::channel();
-        let absolute = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        let why = why.or_else(|| mounts::remote(&absolute).map(|kind| format!("{kind} does not report all changes")));
-        let mode = Arc::new(Mutex::new(Mode::Native));
-        let mut watcher = Watcher {
-            root: root.to_owned(),
-            above: Vec::new(),
-            absolute,
-            settings,
-            ignore: ignore.iter().map(|path| resolve(path)).collect(),
-            native: None,
-            folders: BTreeSet::new(),
-            last_poll: Poll::default(),
-            mode: Arc::clone(&mode),
-            sender: sender.clone(),
-        };
-        match why {
-            Some(why) => watcher.poll_from_now_on(why),
-            None => watcher.watch_anew(),
-        }
-        thread::Builder::new()
-            .name("dupi-watch".to_owned())
-            .spawn(move || watcher.run(&receiver, interval, &send))
-            .ok();
-        Watch { mode, sender }
+        Watches::default().with(root, settings, ignore, Some(why), interval, Box::new(send))
     }
 
     /// How changes are noticed. It may turn to polling later; a rescan is sent then.
@@ -147,11 +222,103 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         // Not waited for: its thread may just be handing an event to the one that drops it.
-        let _ = self.sender.send(Message::Stop);
+        let _ = self.hub.system.sender.send(Message::Remove(self.id));
+    }
+}
+
+impl System {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn instance(&self) -> Result<RecommendedWatcher, String> {
+        let sender = self.sender.clone();
+        let handler = move |event: notify::Result<notify::Event>| {
+            // Reading is no change; such events are the most by far.
+            if !event.as_ref().is_ok_and(|event| event.kind.is_access() && !event.need_rescan()) {
+                let _ = sender.send(Message::Noticed(event));
+            }
+        };
+        let configuration = notify::Config::default().with_follow_symlinks(false);
+        RecommendedWatcher::new(handler, configuration).map_err(|error| why(&error))
+    }
+
+    /// Makes a folder count for a root, and where folders are watched one by one watches it. The error says why that is
+    /// not possible.
+    fn watch(&self, folder: &Path, id: Id) -> Result<(), String> {
+        let mut shared = self.lock();
+        let owners = shared.owners.entry(folder.to_owned()).or_default();
+        if !owners.contains(&id) {
+            owners.push(id);
+        }
+        if !PER_FOLDER {
+            return Ok(());
+        }
+        if shared.native.is_none() {
+            shared.native = Some(self.instance()?);
+        }
+        // Even if another root has it watched: a folder of that name may be another one by now.
+        shared.native.as_mut().map_or(Ok(()), |native| watch(native, folder, RecursiveMode::NonRecursive))
+    }
+
+    fn unwatch(&self, folder: &Path, id: Id) {
+        let mut shared = self.lock();
+        let Some(owners) = shared.owners.get_mut(folder) else { return };
+        owners.retain(|owner| *owner != id);
+        if owners.is_empty() {
+            shared.owners.remove(folder);
+            if let Some(native) = &mut shared.native {
+                // The operating system has ended it already if the folder is gone.
+                let _ = native.unwatch(folder);
+            }
+        }
+    }
+}
+
+/// The life of the thread that serves all roots.
+fn run(receiver: &Receiver<Message>, system: &System) {
+    let mut watchers: BTreeMap<Id, Box<Watcher>> = BTreeMap::new();
+    loop {
+        let next = watchers.values().filter_map(|watcher| watcher.due()).min();
+        let message = match next {
+            Some(at) => receiver.recv_timeout(at.saturating_duration_since(Instant::now())),
+            None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match message {
+            Ok(Message::Noticed(event)) => dispatch(&event, system, &mut watchers),
+            Ok(Message::Add(watcher)) => drop(watchers.insert(watcher.id, watcher)),
+            Ok(Message::Remove(id)) => drop(watchers.remove(&id)),
+            Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let now = Instant::now();
+        watchers.values_mut().filter(|watcher| watcher.due().is_some_and(|at| at <= now)).for_each(|due| due.tell());
+    }
+}
+
+/// Hands an event to the roots for which it counts.
+fn dispatch(event: &notify::Result<notify::Event>, system: &System, watchers: &mut BTreeMap<Id, Box<Watcher>>) {
+    let event = match event {
+        Ok(event) if !event.need_rescan() && !event.paths.is_empty() => event,
+        // Nobody knows what changed, nor where.
+        _ => return watchers.values_mut().filter(|watcher| watcher.is_native).for_each(|watcher| watcher.doubt()),
+    };
+    for path in &event.paths {
+        let owners: BTreeSet<Id> = {
+            let shared = system.lock();
+            let of = |folder: &Path| shared.owners.get(folder).cloned().unwrap_or_default();
+            of(path).into_iter().chain(path.parent().map(of).unwrap_or_default()).collect()
+        };
+        for owner in owners {
+            if let Some(watcher) = watchers.get_mut(&owner) {
+                watcher.take(path, event.kind);
+            }
+        }
     }
 }
 
 struct Watcher {
+    id: Id,
     /// As it was given.
     root: PathBuf,
     /// Without links, as all paths in here: some systems report only such.
@@ -160,12 +327,20 @@ struct Watcher {
     above: Vec<PathBuf>,
     settings: Settings,
     ignore: Vec<PathBuf>,
-    native: Option<RecommendedWatcher>,
+    system: Arc<System>,
+    /// Whether the operating system tells of changes; else they are polled for.
+    is_native: bool,
+    /// Where each root has an instance.
+    own: Option<RecommendedWatcher>,
     /// The folders that the walk enters, which are watched.
     folders: BTreeSet<PathBuf>,
+    /// What came and was not told of yet.
+    pending: Option<Pending>,
     last_poll: Poll,
+    interval: Duration,
+    poll_at: Instant,
     mode: Arc<Mutex<Mode>>,
-    sender: Sender<Message>,
+    send: Box<dyn Fn(Event) + Send>,
 }
 
 /// Events that belong together.
@@ -173,6 +348,12 @@ struct Watcher {
 struct Batch {
     paths: BTreeSet<PathBuf>,
     rescan: bool,
+}
+
+struct Pending {
+    batch: Batch,
+    first: Instant,
+    last: Instant,
 }
 
 /// What a poll saw.
@@ -183,64 +364,69 @@ struct Poll {
     racy: bool,
 }
 
-impl Watcher {
-    fn run(mut self, receiver: &Receiver<Message>, interval: Duration, send: &dyn Fn(Event)) {
-        let mut poll_in = interval;
-        loop {
-            let message = if self.native.is_some() {
-                receiver.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                receiver.recv_timeout(poll_in)
-            };
-            let event = match message {
-                Ok(Message::Noticed(first)) => match self.collect(first, receiver) {
-                    Some(batch) => self.follow(batch),
-                    None => return,
-                },
-                Err(RecvTimeoutError::Timeout) => {
-                    let start = Instant::now();
-                    let event = self.poll();
-                    poll_in = interval.max(start.elapsed() * POLL_SHARE);
-                    event
-                }
-                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-            };
-            if let Some(event) = event {
-                send(event);
-            }
-        }
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.unwatch_all();
     }
+}
 
-    /// Collects until nothing comes for a while; `None` if it is to stop.
-    fn collect(&self, first: notify::Result<notify::Event>, receiver: &Receiver<Message>) -> Option<Batch> {
-        let start = Instant::now();
-        let mut batch = Batch::default();
-        self.take(first, &mut batch);
-        loop {
+impl Watcher {
+    /// When there will be something to tell: nothing came for a while, or it is time to poll.
+    fn due(&self) -> Option<Instant> {
+        let settled = self.pending.as_ref().map(|Pending { batch, first, last }| {
             let many = batch.rescan || batch.paths.len() > MANY_PATHS;
             let patience = if many { MANY_PATIENCE } else { PATIENCE };
-            let Some(left) = patience.checked_sub(start.elapsed()) else { return Some(batch) };
-            match receiver.recv_timeout(QUIET.min(left)) {
-                Ok(Message::Noticed(event)) => self.take(event, &mut batch),
-                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => return Some(batch),
+            (*last + QUIET).min(*first + patience)
+        });
+        settled.or((!self.is_native).then_some(self.poll_at))
+    }
+
+    fn tell(&mut self) {
+        let event = match self.pending.take() {
+            Some(pending) => self.follow(pending.batch),
+            None => {
+                let start = Instant::now();
+                let event = self.poll();
+                self.poll_at = Instant::now() + self.interval.max(start.elapsed() * POLL_SHARE);
+                event
+            }
+        };
+        if let Some(event) = event {
+            (self.send)(event);
+        }
+    }
+
+    fn batch(&mut self) -> &mut Batch {
+        let now = Instant::now();
+        let pending = self.pending.get_or_insert_with(|| Pending { batch: Batch::default(), first: now, last: now });
+        pending.last = now;
+        &mut pending.batch
+    }
+
+    /// Anything may have changed.
+    fn doubt(&mut self) {
+        let batch = self.batch();
+        batch.rescan = true;
+        batch.paths.clear();
+    }
+
+    fn take(&mut self, path: &Path, kind: EventKind) {
+        let mut batch = Batch::default();
+        self.take_path(path, kind, &mut batch);
+        if batch.rescan {
+            self.doubt();
+        } else if let Some(path) = batch.paths.pop_first() {
+            let batch = self.batch();
+            if !batch.rescan {
+                batch.paths.insert(path);
+            }
+            if batch.paths.len() > MAX_PATHS {
+                self.doubt();
             }
         }
     }
 
-    fn take(&self, event: notify::Result<notify::Event>, batch: &mut Batch) {
-        match event {
-            Ok(event) if event.need_rescan() || event.paths.is_empty() => batch.rescan = true,
-            Ok(event) => event.paths.into_iter().for_each(|path| self.take_path(path, event.kind, batch)),
-            Err(_) => batch.rescan = true,
-        }
-        batch.rescan |= batch.paths.len() > MAX_PATHS;
-        if batch.rescan {
-            batch.paths.clear();
-        }
-    }
-
-    fn take_path(&self, path: PathBuf, kind: EventKind, batch: &mut Batch) {
+    fn take_path(&self, path: &Path, kind: EventKind, batch: &mut Batch) {
         if self.ignore.iter().any(|ignored| path.starts_with(ignored)) {
             return;
         }
@@ -250,13 +436,13 @@ impl Watcher {
         if self.folders.contains(parent) {
             if names_rules || name == CONFIGURATION || (name == ".git" && !written) {
                 batch.rescan = true;
-            } else if self.folders.contains(&path) {
+            } else if self.folders.contains(path) {
                 // What was written into a folder is told of by its own path.
                 if !written {
-                    batch.paths.insert(path);
+                    batch.paths.insert(path.to_owned());
                 }
             } else if files::may_be_source(name) || path.is_dir() {
-                batch.paths.insert(path);
+                batch.paths.insert(path.to_owned());
             }
         } else if path == self.absolute {
             batch.rescan |= !written;
@@ -277,7 +463,7 @@ impl Watcher {
                 self.watch_new_folders(Some(folders));
             }
         }
-        if batch.rescan || self.native.is_none() {
+        if batch.rescan || !self.is_native {
             return Some(Event::Rescan);
         }
         let as_given = |path: PathBuf| path.strip_prefix(&self.absolute).map(|below| self.root.join(below)).ok();
@@ -288,57 +474,49 @@ impl Watcher {
     /// Ends all watches and sets them again: after a rescan nothing is certain, neither which folders the walk enters
     /// nor whether a folder is still the one that was watched.
     fn watch_anew(&mut self) {
-        let root = self.absolute.clone();
-        // One by one and not by dropping the watcher: that ends them some time later, and they count until then.
-        self.forget(&root);
-        let mut above = std::mem::replace(&mut self.above, rules::folders_above(&root));
-        if !PER_FOLDER {
-            above.push(root.clone());
-        }
-        let mut native = if let Some(mut native) = self.native.take() {
-            for folder in above {
-                let _ = native.unwatch(&folder);
+        self.unwatch_all();
+        self.above = rules::folders_above(&self.absolute);
+        match self.watch_outside() {
+            Ok(()) => {
+                self.is_native = true;
+                self.watch_new_folders(None);
             }
-            native
-        } else {
-            let sender = self.sender.clone();
-            let handler = move |event: notify::Result<notify::Event>| {
-                // Reading is no change; such events are the most by far.
-                if !event.as_ref().is_ok_and(|event| event.kind.is_access() && !event.need_rescan()) {
-                    let _ = sender.send(Message::Noticed(event));
-                }
-            };
-            match RecommendedWatcher::new(handler, notify::Config::default().with_follow_symlinks(false)) {
-                Ok(native) => native,
-                Err(error) => return self.poll_from_now_on(why(&error)),
-            }
-        };
-        let outside = self.above.iter().try_for_each(|folder| watch(&mut native, folder, RecursiveMode::NonRecursive));
-        let whole = if PER_FOLDER { Ok(()) } else { watch(&mut native, &root, RecursiveMode::Recursive) };
-        self.native = Some(native);
-        match outside.and(whole) {
-            Ok(()) => self.watch_new_folders(None),
             Err(why) => self.poll_from_now_on(why),
         }
     }
 
+    /// Watches the folders above, and where a tree is one watch the tree.
+    fn watch_outside(&mut self) -> Result<(), String> {
+        if !PER_FOLDER {
+            if self.system.n_instances.load(Ordering::Relaxed) >= MAX_INSTANCES {
+                return Err(format!("more than {MAX_INSTANCES} folders are open"));
+            }
+            let own = self.own.insert(self.system.instance()?);
+            self.system.n_instances.fetch_add(1, Ordering::Relaxed);
+            watch(own, &self.absolute, RecursiveMode::Recursive)?;
+            self.above.iter().try_for_each(|folder| watch(own, folder, RecursiveMode::NonRecursive))?;
+        }
+        self.above.iter().try_for_each(|folder| self.system.watch(folder, self.id))
+    }
+
     /// Watches the folders at and below `within`, or all, that are not watched yet.
     fn watch_new_folders(&mut self, within: Option<Vec<PathBuf>>) {
-        let Some(native) = &mut self.native else { return };
-        let watched = Mutex::new((native, &mut self.folders, None));
+        if !self.is_native {
+            return;
+        }
+        let (system, ignore, id) = (&self.system, &self.ignore, self.id);
+        let watched = Mutex::new((&mut self.folders, None));
         let visit = |folder: &Path| {
-            let (native, folders, failure) = &mut *watched.lock().unwrap_or_else(PoisonError::into_inner);
-            let ignored = self.ignore.iter().any(|ignored| folder.starts_with(ignored));
+            let (folders, failure) = &mut *watched.lock().unwrap_or_else(PoisonError::into_inner);
+            let ignored = ignore.iter().any(|ignored| folder.starts_with(ignored));
             if failure.is_some() || ignored || folders.contains(folder) {
                 return;
             }
             folders.insert(folder.to_owned());
-            if PER_FOLDER {
-                *failure = watch(native, folder, RecursiveMode::NonRecursive).err();
-            }
+            *failure = system.watch(folder, id).err();
         };
         let walked = files::enter(&self.absolute, within, &self.settings, &visit).map_err(|error| error.to_string());
-        let (_, _, failure) = watched.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (_, failure) = watched.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(why) = failure.or(walked.err()) {
             self.poll_from_now_on(why);
         }
@@ -350,16 +528,23 @@ impl Watcher {
             self.folders.range(path.to_owned()..).take_while(|folder| folder.starts_with(path)).cloned().collect();
         for folder in below {
             self.folders.remove(&folder);
-            if PER_FOLDER && let Some(native) = &mut self.native {
-                // The operating system has ended it already if the folder is gone.
-                let _ = native.unwatch(&folder);
-            }
+            self.system.unwatch(&folder, self.id);
         }
     }
 
+    /// Ends all watches, one by one: what ends by itself counts some time longer.
+    fn unwatch_all(&mut self) {
+        let folders = std::mem::take(&mut self.folders);
+        let above = std::mem::take(&mut self.above);
+        folders.iter().chain(&above).for_each(|folder| self.system.unwatch(folder, self.id));
+        if self.own.take().is_some() {
+            self.system.n_instances.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.is_native = false;
+    }
+
     fn poll_from_now_on(&mut self, why: String) {
-        self.native = None;
-        self.folders.clear();
+        self.unwatch_all();
         *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = Mode::Polling { why };
         self.poll();
     }
@@ -666,7 +851,7 @@ mod tests {
         for (n_paths, is_rescan) in [(MAX_PATHS, false), (MAX_PATHS + 1, true), (2 * MAX_PATHS, true)] {
             let paths = (0..n_paths).map(|i| root.join(format!("f{i}.go")));
             let event = paths.fold(notify::Event::new(EventKind::Any), notify::Event::add_path);
-            scene.watch.sender.send(Message::Noticed(Ok(event))).expect("sent");
+            scene.watch.hub.system.sender.send(Message::Noticed(Ok(event))).expect("sent");
             assert_eq!(scene.next() == Event::Rescan, is_rescan, "{n_paths}");
         }
         assert_eq!(scene.n_rescans(), 0);
@@ -753,6 +938,34 @@ mod tests {
     }
 
     #[test]
+    fn roots_share_a_watch_and_one_that_goes_takes_nothing_from_the_others() {
+        let dir = tempfile::tempdir().expect("a folder");
+        write(&dir.path().join("a/b/c.go"), "");
+        let watches = Watches::default();
+        let started = |root: &str| {
+            let (sender, events) = mpsc::channel();
+            let send = move |event| sender.send(event).unwrap_or_default();
+            (watches.start(&dir.path().join(root), Settings::default(), Vec::new(), send), events)
+        };
+        let ((outer, of_outer), (inner, of_inner)) = (started("a"), started("a/b"));
+        assert_eq!((outer.mode(), inner.mode()), (Mode::Native, Mode::Native));
+        let file = dir.path().join("a/b/c.go");
+        let told = |events: &Receiver<Event>| {
+            assert_eq!(events.recv_timeout(LONG), Ok(Event::Changed(vec![file.clone()])));
+            // It may be told twice, of one write.
+            while events.recv_timeout(2 * QUIET).is_ok() {}
+        };
+        write(&file, "package b\n");
+        told(&of_outer);
+        told(&of_inner);
+        drop(outer);
+        // The sender goes with the watch.
+        while of_outer.recv_timeout(LONG).is_ok() {}
+        write(&file, "package c\n");
+        told(&of_inner);
+    }
+
+    #[test]
     fn a_limit_is_told_with_its_setting() {
         assert!(why(&notify::Error::new(ErrorKind::MaxFilesWatch)).contains("fs.inotify.max_user_watches"));
         if PER_FOLDER {
@@ -766,7 +979,7 @@ mod tests {
         let scene = Scene::new(&["a.go"]);
         let lost = notify::Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
         for event in [lost, notify::Event::new(EventKind::Any)] {
-            scene.watch.sender.send(Message::Noticed(Ok(event))).expect("sent");
+            scene.watch.hub.system.sender.send(Message::Noticed(Ok(event))).expect("sent");
             assert_eq!(scene.next(), Event::Rescan);
         }
         write(&scene.path("a.go"), "package b\n");

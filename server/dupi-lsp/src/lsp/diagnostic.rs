@@ -22,9 +22,10 @@ const MAX_NAMED: usize = 3;
 const MAX_RELATED: usize = 50;
 
 pub async fn answer(queue: &Queue, params: DocumentDiagnosticParams) -> Result<DocumentDiagnosticReportResult> {
-    let ready = queue.ask(|session, reply| {
+    let uri = params.text_document.uri.clone();
+    let ready = queue.ask(move |session, reply| {
         let offered = std::sync::Arc::clone(&session.offered);
-        session.when_ready(move |view| drop(reply.send((view, offered))));
+        session.when_ready_for(&uri, move |view| drop(reply.send((view, offered))));
     });
     let (view, offered) = ready.await?;
     blocking(move || {

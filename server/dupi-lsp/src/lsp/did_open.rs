@@ -8,6 +8,7 @@ use super::session::Session;
 pub fn apply(session: &mut Session, params: DidOpenTextDocumentParams) {
     let stamp = session.stamp();
     let document = Document::open(params.text_document, stamp);
+    session.hurry(&document.path);
     let folders = session.folders_for(&document);
     session.set_document(document.moved(folders));
 }

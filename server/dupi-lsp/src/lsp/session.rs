@@ -6,17 +6,17 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use dupi::index::Workspace;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::ls_types::notification::PublishDiagnostics;
-use tower_lsp::ls_types::{PublishDiagnosticsParams, WorkspaceFolder};
+use tower_lsp::ls_types::{PublishDiagnosticsParams, Uri, WorkspaceFolder};
 
 use super::ServerArguments;
 use super::document::Document;
@@ -27,7 +27,7 @@ use super::progress::Progress;
 use super::publisher::Publisher;
 use super::view::{DocumentView, FolderView, Known, View};
 use super::{configuration, status, uris};
-use crate::indexer::{Indexer, Keeping, News};
+use crate::indexer::{Ended, Indexer, Keeping, Lanes, News};
 use crate::preferences::Preferences;
 
 type Task = Box<dyn FnOnce(&mut Session) + Send>;
@@ -60,8 +60,11 @@ impl Queue {
     }
 }
 
-/// Someone who waits until all files were looked at once.
-type Waiting = Box<dyn FnOnce(Arc<View>) + Send>;
+/// Someone who waits until all files were looked at once: of the folders around a path, or of all.
+struct Waiting {
+    around: Option<PathBuf>,
+    then: Box<dyn FnOnce(Arc<View>) + Send>,
+}
 
 pub struct Session {
     pub queue: Queue,
@@ -69,6 +72,8 @@ pub struct Session {
     pub arguments: ServerArguments,
     pub offered: Arc<Offered>,
     pub folders: Vec<Folder>,
+    /// The threads that keep the indexes of all folders.
+    lanes: Lanes,
     /// By the URI as the client spells it.
     pub documents: BTreeMap<String, Arc<Document>>,
     pub preferences: Arc<Preferences>,
@@ -98,6 +103,7 @@ pub fn start(outbox: Outbox, arguments: ServerArguments) -> Queue {
         arguments,
         offered: Arc::default(),
         folders: Vec::new(),
+        lanes: Lanes::default(),
         documents: BTreeMap::new(),
         preferences: Arc::default(),
         generation: 0,
@@ -174,15 +180,37 @@ impl Session {
 
     /// Calls `then` with the view of a moment in which all files were looked at; at once, if they were.
     pub fn when_ready(&mut self, then: impl FnOnce(Arc<View>) + Send + 'static) {
-        self.waiting.push(Box::new(then));
+        self.waiting.push(Waiting { around: None, then: Box::new(then) });
         self.answer_waiting();
     }
 
+    /// The same for the files that the document at a URI is compared with.
+    pub fn when_ready_for(&mut self, uri: &Uri, then: impl FnOnce(Arc<View>) + Send + 'static) {
+        let around = uris::path(uri);
+        if let Some(path) = &around {
+            self.hurry(path);
+        }
+        self.waiting.push(Waiting { around, then: Box::new(then) });
+        self.answer_waiting();
+    }
+
+    /// Somebody waits for what there is to say of a file: its folders come first.
+    pub fn hurry(&self, path: &Path) {
+        self.folders.iter().filter(|folder| path.starts_with(&folder.root)).for_each(|folder| folder.indexer.hurry());
+    }
+
     fn answer_waiting(&mut self) {
-        let is_ready = self.to_open.is_empty() && self.folders.iter().all(|folder| folder.is_ready);
-        if is_ready && !self.waiting.is_empty() {
+        if self.waiting.is_empty() || !self.to_open.is_empty() {
+            return;
+        }
+        let is_ready = |waiting: &mut Waiting| {
+            let counts = |folder: &&Folder| waiting.around.as_ref().is_none_or(|path| path.starts_with(&folder.root));
+            self.folders.iter().filter(counts).all(|folder| folder.is_ready)
+        };
+        let ready: Vec<Waiting> = self.waiting.extract_if(.., is_ready).collect();
+        if !ready.is_empty() {
             let view = self.view();
-            self.waiting.drain(..).for_each(|then| then(Arc::clone(&view)));
+            ready.into_iter().for_each(|waiting| (waiting.then)(Arc::clone(&view)));
         }
     }
 
@@ -253,6 +281,7 @@ impl Session {
         for folder in std::mem::take(&mut self.to_open) {
             self.add_folder(folder);
         }
+        self.documents.values().for_each(|document| self.hurry(&document.path));
         self.sort_documents();
         self.answer_waiting();
         status::tell(self);
@@ -293,14 +322,14 @@ impl Session {
         }
     }
 
-    fn indexer(&mut self, id: FolderId, workspace: &Arc<Workspace>, after: Option<JoinHandle<()>>) -> (u64, Indexer) {
+    fn indexer(&mut self, id: FolderId, workspace: &Arc<Workspace>, after: Option<Ended>) -> (u64, Indexer) {
         self.n_indexers += 1;
         let epoch = self.n_indexers;
         let queue = self.queue.clone();
         let keeping =
             Keeping { place: self.arguments.index(self.preferences.memory), watched: !self.offered.watches, after };
         let tell = move |news| queue.post(move |session| session.hear(id, epoch, news));
-        (epoch, Indexer::start(Arc::clone(workspace), keeping, tell))
+        (epoch, Indexer::start(&self.lanes, Arc::clone(workspace), keeping, tell))
     }
 
     pub fn remove_folder(&mut self, root: &Path) {
@@ -317,35 +346,40 @@ impl Session {
         }
     }
 
-    /// Reads the configuration of all folders again; where it says that other files are read, or otherwise, the index is
-    /// another one.
+    /// Reads the configuration of all folders again.
     pub fn configure(&mut self) {
         for at in 0..self.folders.len() {
-            let (workspace, bad) = configuration::workspace(&self.folders[at].root, &self.preferences);
-            let (id, old) = (self.folders[at].id, Arc::clone(&self.folders[at].workspace));
-            let is_bad_as_before = self.folders[at].bad == bad;
-            self.folders[at].bad = bad;
-            if workspace.settings != old.settings {
-                let workspace = Arc::new(workspace);
-                // It is replaced even if it reads the same files: it counts classes by its settings.
-                let before = self.folders[at].indexer.end();
-                let (epoch, indexer) = self.indexer(id, &workspace, before);
-                let is_other = workspace.profile() != old.profile();
-                let folder = &mut self.folders[at];
-                (folder.epoch, folder.indexer) = (epoch, indexer);
-                folder.workspace = workspace;
-                if is_other {
-                    folder.is_ready = false;
-                    folder.n_files = 0;
-                    folder.quarantine = None;
-                    folder.saved = Arc::new(dupi::snapshot::Snapshot::empty());
-                }
-            }
-            if !is_bad_as_before {
-                self.show_configuration(id);
-            }
+            self.configure_folder(at);
         }
         self.sort_documents();
+    }
+
+    /// Reads the configuration of a folder again; where it says that other files are read, or otherwise, the index is
+    /// another one. Documents must be sorted after that.
+    fn configure_folder(&mut self, at: usize) {
+        let (workspace, bad) = configuration::workspace(&self.folders[at].root, &self.preferences);
+        let (id, old) = (self.folders[at].id, Arc::clone(&self.folders[at].workspace));
+        let is_bad_as_before = self.folders[at].bad == bad;
+        self.folders[at].bad = bad;
+        if workspace.settings != old.settings {
+            let workspace = Arc::new(workspace);
+            // It is replaced even if it reads the same files: it counts classes by its settings.
+            let before = self.folders[at].indexer.end();
+            let (epoch, indexer) = self.indexer(id, &workspace, Some(before));
+            let is_other = workspace.profile() != old.profile();
+            let folder = &mut self.folders[at];
+            (folder.epoch, folder.indexer) = (epoch, indexer);
+            folder.workspace = workspace;
+            if is_other {
+                folder.is_ready = false;
+                folder.n_files = 0;
+                folder.quarantine = None;
+                folder.saved = Arc::new(dupi::snapshot::Snapshot::empty());
+            }
+        }
+        if !is_bad_as_before {
+            self.show_configuration(id);
+        }
     }
 
     /// What is wrong with a folder's configuration is a diagnostic on that file.
@@ -397,7 +431,10 @@ impl Session {
                 folder.n_classes = classes;
                 status::tell(self);
             }
-            News::Unsure => self.configure(),
+            News::Unsure => {
+                self.configure_folder(at);
+                self.sort_documents();
+            }
             News::Trouble(trouble) => {
                 tracing::warn!("{}: {trouble}", folder.name);
             }

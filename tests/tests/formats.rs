@@ -291,7 +291,7 @@ fn paths_are_those_of_the_repository_for_tools_that_annotate_a_change() {
 
 /// Fault 26: what names can hold on a file system that takes any. Each is a pair of files, so that each is shown.
 #[cfg(target_os = "linux")]
-const HOSTILE: [&str; 12] = [
+const HOSTILE: [&str; 16] = [
     "\"onmouseover=\"alert(1)\" x=\"<img src=x onerror=alert(1)>",
     "]]><x>&lt;",
     "\u{1b}]0;owned\u{7}\u{1b}[2J",
@@ -304,25 +304,90 @@ const HOSTILE: [&str; 12] = [
     "[x](javascript:alert(1)) ![y](https:evil) https:example.org www.example.org",
     "C:owned.. \\..\\x",
     "',{{7*7}}${7*7}#{7*7}\\u{41}",
+    "::stop-commands::x",
+    "##[add-mask]x",
+    "##vso[task.setvariable variable=PATH]x",
+    "\u{3000}::error::##teamcity[x]",
 ];
 
+/// Lines that GitHub, Azure or TeamCity take for commands.
 #[cfg(target_os = "linux")]
-#[test]
-fn a_name_is_nothing_but_a_name_in_every_format() {
+fn commands(log: &str) -> Vec<&str> {
+    let has_command = |line: &str| {
+        let words = line.split("##").skip(1).map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
+        words.into_iter().any(|rest| rest.starts_with('['))
+    };
+    log.lines().filter(|line| line.trim_start().starts_with("::") || has_command(line)).collect()
+}
+
+/// A workspace with a pair of files for each hostile name, and such text in their code.
+#[cfg(target_os = "linux")]
+fn hostile() -> Workspace {
     let workspace = Workspace::new("");
-    let steer = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c) || c == '\u{2066}';
     for (i, name) in HOSTILE.iter().enumerate() {
         let content =
             format!("package p\n\n// </script> ]]> \u{1b}]0;x\u{7} \u{202e}\n{}", function(&format!("F{i}"), "v"));
         // Each pair is another class: as many more steps as its number.
-        let content = content.replacen(
-            "\ttotal := 0\n",
-            &format!("\ttotal := 0\n{}", "\ttotal++\n\tprintln(total, v)\n".repeat(i)),
-            1,
-        );
+        let steps = "\ttotal++\n\tprintln(total, v)\n".repeat(i);
+        let code = "\t// ##[add-mask]warning\n\tconst x = `\n::stop-commands::x\n##vso[x]\n`\n";
+        let content = content.replacen("\ttotal := 0\n", &format!("{code}\ttotal := 0\n{steps}"), 1);
         workspace.write(&format!("{name}.go"), &content);
         workspace.write(&format!("{name}/{name}.go"), &content);
     }
+    workspace
+}
+
+/// Fault 37: whatever is in names and code, what is printed has no line that a CI takes for a command.
+#[cfg(target_os = "linux")]
+#[test]
+fn fault_37_no_line_of_a_log_is_a_command_of_the_ci() {
+    let workspace = hostile();
+    workspace.write("::notice::empty.go", "");
+    let file = "::stop-commands::x.go";
+    let check = |format: &str| run(workspace.path(), &["--check", "--skipped", "--top", "all", "--format", format]);
+    for format in FORMATS {
+        let run = check(format);
+        let own = ["::warning file=", "::error title=dupi-lsp::", "::notice file="];
+        let found = commands(&run.stdout)
+            .into_iter()
+            .filter(|line| format != "github" || !own.iter().any(|own| line.starts_with(own)));
+        assert_eq!(found.collect::<Vec<_>>(), [""; 0], "{format}");
+        assert_eq!(commands(&run.stderr), [""; 0], "{format}");
+    }
+    assert!(check("text").stdout.contains("\\u{3a}:stop-commands::x.go:"), "a name can still be read");
+    assert!(check("github").stdout.contains("file=%3A%3Astop-commands%3A%3Ax.go,"), "and a tool gets it as it is");
+    for arguments in [
+        &["extract"][..],
+        &["inspect"],
+        &["similar"],
+        &["similar", "--by", "simhash"],
+        &["blot", file],
+        &["like", file],
+        &["like", &format!("{file}:4-20")],
+        &["index", "--stats"],
+        &["index", "--verify"],
+        &["report", "-o", "::error::page.html"],
+        &["--check", "::error::none", "--no-config"],
+        &["--check", "--none\n::error::none"],
+        &["--check", "--since", "::error::none"],
+        &["--check", "--baseline", "a\n::error::none"],
+        &["--check", "--exclude", "{##[x"],
+    ] {
+        let run = run(workspace.path(), arguments);
+        assert!(!run.stdout.is_empty() || !run.stderr.is_empty(), "{arguments:?}");
+        assert_eq!(commands(&format!("{}\n{}", run.stdout, run.stderr)), [""; 0], "{arguments:?}");
+    }
+    // The test can fail: these are commands.
+    for line in ["::error::x", " \t::stop-commands::x", "a ##[add-mask]b", "##vso[x", "##teamcity[x"] {
+        assert_eq!(commands(line), [line]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_is_nothing_but_a_name_in_every_format() {
+    let workspace = hostile();
+    let steer = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c) || c == '\u{2066}';
     let all = workspace.path().to_string_lossy().into_owned();
     // From elsewhere, by an absolute path: reports never name one.
     let run =

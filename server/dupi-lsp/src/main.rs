@@ -25,6 +25,7 @@ mod unblot;
 mod workspace;
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -80,9 +81,18 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse_from(with_subcommand(std::env::args_os())) {
         Ok(arguments) => arguments,
         Err(error) => {
-            let _ = error.print();
             // Help and version are no errors.
-            return ExitCode::from(if error.use_stderr() { FAILED } else { 0 });
+            if !error.use_stderr() {
+                let _ = error.print();
+                return ExitCode::SUCCESS;
+            }
+            // What is wrong is told with what was written, be it the name of a file that a hook has found.
+            if std::io::stderr().is_terminal() {
+                let _ = error.print();
+            } else {
+                error.render().to_string().lines().for_each(|line| eprintln!("{}", terminal::escape(line)));
+            }
+            return ExitCode::from(FAILED);
         }
     };
     let outcome = match arguments.command {

@@ -1,12 +1,12 @@
 //! Text of a workspace in Markdown: names and code that are shown as they are written and mean nothing there, neither
 //! Markdown nor HTML. Everything that shows such text in Markdown gets it from here.
 
-use crate::terminal::escape;
+use crate::terminal::visible;
 
 /// Text that is nothing but text: every sign that could mean something is written as its number.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in escape(text).chars() {
+    for c in visible(text).chars() {
         match c {
             c if c.is_alphanumeric() || " /.,;:-%()".contains(c) || !c.is_ascii() => out.push(c),
             c => out.push_str(&format!("&#{};", c as u32)),
@@ -18,7 +18,7 @@ pub fn plain(text: &str) -> String {
 
 /// Code in its span. Control characters, and with them line ends, are shown as escapes: a blank line would end the span.
 pub fn code(text: &str) -> String {
-    let text = escape(text);
+    let text = visible(text);
     // Only as many backticks as it starts with end a span.
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);

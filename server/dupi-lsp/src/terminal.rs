@@ -1,4 +1,5 @@
-//! What a terminal may be shown: text with everything that could steer it taken out; and progress that gets out of the way.
+//! What a terminal may be shown: text with everything taken out that could steer it, or command the CI that reads its log;
+//! and progress that gets out of the way.
 
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -9,9 +10,41 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use dupi::Progress;
+use serde_json::ser::{Formatter, PrettyFormatter};
+
+/// Text as a terminal and a log may have it: [`inline`], and at its start nothing that makes a line a command.
+///
+/// GitHub and Forgejo take a line for a command that starts with `::` behind blanks; GitHub, Azure and TeamCity one that
+/// has `##[`, `##vso[` or `##teamcity[` in it. The marks of GitLab and Travis have control characters in them.
+pub fn escape(text: &str) -> String {
+    let mut text = inline(text);
+    let start = text.len() - text.trim_start().len();
+    if text[start..].starts_with("::") {
+        text.replace_range(start..=start, "\\u{3a}");
+    }
+    text
+}
+
+/// Text that stands behind something else on its line: [`visible`], and with nothing in it that a CI takes for a command.
+pub fn inline(text: &str) -> String {
+    let text = visible(text);
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' if is_command_before(&text[..at]) => out.push_str("\\u{5b}"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Is this `##` and a word, at its end?
+fn is_command_before(text: &str) -> bool {
+    text.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).ends_with("##")
+}
 
 /// Replaces control characters and marks that reorder or hide text by visible escapes. Tabs become blanks.
-pub fn escape(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -109,14 +142,66 @@ pub fn unless_closed(written: std::io::Result<()>) -> std::io::Result<()> {
 pub fn write_json(out: &mut (impl std::io::Write + ?Sized), value: &impl serde::Serialize) -> std::io::Result<()> {
     // Each of a million small writes would be looked through for colours.
     let mut out = std::io::BufWriter::with_capacity(1 << 16, out);
-    serde_json::to_writer_pretty(&mut out, value)?;
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, LogFormatter::default()))?;
     writeln!(out)?;
     out.flush()
 }
 
+/// JSON in lines, in which no text is a command of a CI: it may be written to a log. The value is the same.
+#[derive(Default)]
+struct LogFormatter(PrettyFormatter<'static>);
+
+impl Formatter for LogFormatter {
+    fn write_string_fragment<W: std::io::Write + ?Sized>(&mut self, out: &mut W, text: &str) -> std::io::Result<()> {
+        let mut written = 0;
+        for (at, _) in text.match_indices('[').filter(|(at, _)| is_command_before(&text[..*at])) {
+            out.write_all(&text.as_bytes()[written..at])?;
+            out.write_all(b"\\u005b")?;
+            written = at + 1;
+        }
+        out.write_all(&text.as_bytes()[written..])
+    }
+
+    fn begin_array<W: std::io::Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: std::io::Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: std::io::Write + ?Sized>(&mut self, out: &mut W, first: bool) -> std::io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: std::io::Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: std::io::Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: std::io::Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: std::io::Write + ?Sized>(&mut self, out: &mut W, first: bool) -> std::io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: std::io::Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: std::io::Write + ?Sized>(&mut self, out: &mut W) -> std::io::Result<()> {
+        self.0.end_object_value(out)
+    }
+}
+
 /// A text in a table of RFC 4180. Spreadsheets take one that starts with certain signs for a formula, unless a quotation mark is before it.
 pub fn csv_field(text: &str) -> String {
-    let text = escape(text);
+    let text = inline(text);
     let guard = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
     format!("\"{guard}{}\"", text.replace('"', "\"\""))
 }
@@ -210,6 +295,24 @@ mod tests {
             escape("a\x1b]0;x\x07b\r\n\u{202e}c\u{9b}é\t|"),
             "a\\u{1b}]0;x\\u{7}b\\u{d}\\u{a}\\u{202e}c\\u{9b}é    |"
         );
+    }
+
+    #[test]
+    fn nothing_is_a_command_of_a_ci() {
+        for (text, shown) in [
+            ("::stop-commands::x", "\\u{3a}:stop-commands::x"),
+            (" \u{3000}\t::error::x", " \u{3000}    \\u{3a}:error::x"),
+            ("std::vec::Vec", "std::vec::Vec"),
+            ("a ##[b] ##vso[c]##teamcity[d", "a ##\\u{5b}b] ##vso\\u{5b}c]##teamcity\\u{5b}d"),
+            ("#[test] #! [x] # [y]", "#[test] #! [x] # [y]"),
+            ("section_start:1:x\r\x1b[0Ky", "section_start:1:x\\u{d}\\u{1b}[0Ky"),
+        ] {
+            assert_eq!(escape(text), shown);
+        }
+        let mut json = Vec::new();
+        write_json(&mut json, &["##[a]", "x\n##vso[b", "[]"]).expect("written");
+        assert!(!String::from_utf8_lossy(&json).contains("##["));
+        assert_eq!(serde_json::from_slice::<Vec<String>>(&json).expect("JSON"), ["##[a]", "x\n##vso[b", "[]"]);
     }
 
     #[test]

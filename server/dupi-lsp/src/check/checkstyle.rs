@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::findings::{Finding, Findings};
-use crate::terminal::escape;
+use crate::terminal::visible;
 
 pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
     let mut files: BTreeMap<&str, Vec<(&Finding, usize)>> = BTreeMap::new();
@@ -37,9 +37,11 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
 /// The value of an attribute. XML has no way to write most control characters, so they are shown instead.
 fn attribute(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in escape(text).chars() {
+    for c in visible(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
+            // Else `##[` could be a command of the CI in whose log it is written.
+            '[' => out.push_str("&#91;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use super::findings::Findings;
-use crate::terminal::escape;
+use crate::terminal::inline;
 
 pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
     for finding in &findings.shown {
@@ -29,10 +29,10 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
 
 /// What stands behind the second `::`.
 fn data(text: &str) -> String {
-    escape(text).replace('%', "%25")
+    inline(text).replace('%', "%25")
 }
 
 /// The value of a property.
 fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+    inline(text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
 }

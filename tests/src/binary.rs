@@ -18,10 +18,13 @@ pub fn target() -> PathBuf {
     profile().parent().expect("a profile has a folder").to_owned()
 }
 
-/// The `dupi-lsp` of this build: beside the test programs, built on first use.
+/// The `dupi-lsp` of this build: beside the test programs, built on first use. `DUPI_LSP` names another one, as a release.
 pub fn path() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| {
+        if let Some(path) = std::env::var_os("DUPI_LSP") {
+            return path.into();
+        }
         let profile = profile();
         let path = profile.join("dupi-lsp").with_extension(std::env::consts::EXE_EXTENSION);
         let release = profile.file_name() == Some(OsStr::new("release"));

@@ -90,8 +90,7 @@ impl Ground {
 
     /// Keeps all that is here, with a text, where no later run removes it.
     pub fn keep(&self, name: &str, text: &str) -> Result<PathBuf> {
-        let profile = binary::path().parent().context("a folder")?;
-        let kept = profile.parent().context("a target folder")?.join("fuzz").join(name);
+        let kept = binary::target().join("fuzz").join(name);
         remove(&kept)?;
         crate::history::copy_folder(self.folder.path(), &kept);
         fs::write(kept.join("log.txt"), text)?;

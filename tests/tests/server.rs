@@ -319,6 +319,22 @@ fn what_is_asked_after_a_document_is_closed_is_answered_from_disk() {
 // ---- diagnostics of all files
 
 #[test]
+fn a_byte_order_mark_on_disk_takes_no_column() {
+    let workspace = Workspace::new("");
+    let text = "\u{feff}int sum(const int *a, int n, int b)\n{\n\tint sum = 0;\n\tfor (int i = 0; i < n; i++) {\n\t\tif (a[i] > b)\n\t\t\tsum += a[i] * i;\n\t\telse\n\t\t\tsum -= b;\n\t}\n\treturn sum + n * 2;\n}\n";
+    let [a, _] = ["a.c", "b.c"].map(|name| workspace.write(name, text));
+    let root = root(&workspace);
+    let mut editor = Editor::start(Client::rich(&root));
+    editor.settle();
+    let start = |found: &[Value]| found[0]["range"]["start"].clone();
+    let expected = json!({"line": 0, "character": 0});
+    assert_eq!(start(&editor.pulled(&root.join(a.file_name().expect("a name")))), expected);
+    let all = editor.call("workspace/diagnostic", json!({"previousResultIds": []}));
+    assert_eq!(all["items"][0]["items"][0]["range"]["start"], expected);
+    editor.forget("$/progress");
+}
+
+#[test]
 fn all_files_are_told_of_at_once_with_ids_and_in_parts() {
     let workspace = two_copies();
     workspace.write("alone.go", "package p\n");

@@ -93,9 +93,15 @@ pub fn in_file(view: &View, path: &Path) -> Option<Vec<Copy>> {
     let shown = dupi::files::show(path.strip_prefix(&folder.workspace.root).ok()?);
     let clones = view.snapshot(folder).clones_of(&shown, &folder.workspace.settings)?;
     let document = clones.documents.iter().find(|document| document.shown == shown)?;
-    let text = regular::read_to_string(path, document.bytes).ok()?;
+    let text = text_on_disk(path, document.bytes)?;
     let named = |i: u32| named(&clones.documents[i as usize]);
     Some(in_order(copies(view, folder, clones.classes.iter(), &named, &shown, &text, document.language)))
+}
+
+/// The text of a file as an editor has it, which keeps a byte order mark for itself.
+fn text_on_disk(path: &Path, limit: u64) -> Option<String> {
+    let text = regular::read_to_string(path, limit).ok()?;
+    Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// The copies in all files of a folder that have some, by their paths. Open documents are as they are open.
@@ -115,7 +121,7 @@ pub fn in_report(view: &View, folder: &FolderView, report: &Report) -> Vec<(Path
         if let Some(open) = open {
             return Some((file.path.clone(), view.copies(open)));
         }
-        let text = regular::read_to_string(&file.path, file.bytes).ok()?;
+        let text = text_on_disk(&file.path, file.bytes)?;
         let found = copies(view, folder, classes.into_iter(), &name, &file.shown, &text, file.language);
         Some((file.path.clone(), in_order(found).into()))
     };

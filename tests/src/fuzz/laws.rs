@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use dupi_grammars::token::{CLOSE_BRACE, COMMA, Code, OPEN_BRACE, SEMICOLON, TEXT, Unit};
+use dupi_grammars::token::{CLOSE_BRACE, COMMA, OPEN_BRACE, SEMICOLON, TEXT, Unit};
 use fastrand::Rng;
 
 use super::answer::{Answer, Copy, Lens, Shown, read};
@@ -181,17 +181,25 @@ fn known(law: &str) -> Option<&'static str> {
 }
 
 /// The finding that is known to break a law when units come or go: three of one shape in a list can be a row, which is
-/// one letter, and what stands beside it may belong to it. `at` is where in a list units went, or where `new` came.
-fn row(outline: &Outline, list: u32, at: Range<usize>, new: Option<Vec<Code>>) -> Option<&'static str> {
-    let units: Vec<&Unit> = outline.lexed.units.iter().filter(|unit| unit.list == list).collect();
-    let start = |unit: &&Unit| outline.token(unit.start as usize).start;
-    let (first, last) =
-        (units.partition_point(|unit| start(unit) < at.start), units.partition_point(|unit| start(unit) < at.end));
-    let beside = &units[first.saturating_sub(1)..(last + 1).min(units.len())];
-    let shape = |unit: &&Unit| outline.shape(unit);
-    let all: Vec<Vec<Code>> = units.iter().map(shape).chain(new.clone()).collect();
-    let is_row = |shape: Vec<Code>| all.iter().filter(|other| **other == shape).count() >= 3;
-    beside.iter().map(shape).chain(new).any(is_row).then_some("J2.2")
+/// one letter, and what stands beside it may belong to it. `at` are the bytes that came, or that go, or their place.
+fn row(outline: &Outline, at: Range<usize>) -> Option<&'static str> {
+    let units = &outline.lexed.units;
+    let bytes = |unit: &Unit| outline.token(unit.start as usize).start..outline.token(unit.end as usize - 1).end;
+    let is_row = |unit: &Unit| {
+        let alike = |other: &&Unit| other.list == unit.list && outline.shape(other) == outline.shape(unit);
+        units.iter().filter(alike).count() >= 3
+    };
+    // What is changed within a unit changes the unit; what comes or goes as a whole changes what stands side by side.
+    let is_around = |unit: &&Unit| bytes(unit).start < at.start && at.end < bytes(unit).end;
+    let is_inside = |unit: &&Unit| !at.is_empty() && at.start <= bytes(unit).start && bytes(unit).end <= at.end;
+    let list: Vec<&Unit> = match units.iter().find(is_inside) {
+        Some(first) => units.iter().filter(|unit| unit.list == first.list).collect(),
+        None => Vec::new(),
+    };
+    let start = list.iter().position(is_inside).unwrap_or(0);
+    let end = list.iter().rposition(is_inside).map_or(0, |last| (last + 2).min(list.len()));
+    let changed = units.iter().filter(is_around).chain(list[start.saturating_sub(1)..end.max(start)].iter().copied());
+    changed.into_iter().any(is_row).then_some("J2.2")
 }
 
 fn minimum(least: u32) -> Vec<String> {
@@ -465,10 +473,10 @@ fn with_unrelated_function(rng: &mut Rng, before: Side, grove: &Grove, answer: &
     };
     let place = pick(rng, host.lines().into_iter().filter(is_free))?;
     let at = place.bytes.start;
-    let known = row(&host, place.list, at..at, Some(donor.shape(&donated.unit)));
     let new = donor.text[donated.bytes].to_owned();
     let edited = Edited::inserting(&host.text, vec![(at, new)]).if_well_formed(&path)?;
     let what = format!("a function added to {shown}");
+    let known = row(&host, at..at).or(row(&Outline::new(&path, &edited.text)?, edited.inserted[0].clone()));
     let case = case(UNRELATED_FUNCTION, what, before, vec![(path, edited)], Rule::Grows)?;
     Some(Case { known, ..case })
 }
@@ -498,23 +506,22 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
     } else {
         of_list().find(|lines| solid(lines.bytes.start) >= copy.end)
     };
-    let (cut, edited, what, known) = match beside.filter(|_| rng.u8(0..3) == 0) {
+    let (cut, edited, what, places) = match beside.filter(|_| rng.u8(0..3) == 0) {
         Some(beside) => {
             let text = [&outline.text[..beside.bytes.start], &outline.text[beside.bytes.end..]].concat();
             let what = format!("deleted beside a copy in {}: {:?}", copy.path, &outline.text[beside.bytes.clone()]);
             let cut = solid(beside.bytes.start)..solid(beside.bytes.end);
-            let known = row(&outline, first.list, beside.bytes.clone(), None);
-            (cut, Edited { text, inserted: Vec::new() }, what, known)
+            let places = (beside.bytes.clone(), beside.bytes.start..beside.bytes.start);
+            (cut, Edited { text, inserted: Vec::new() }, what, places)
         }
         None => {
-            let sibling = pick(rng, of_list())?;
-            let new = outline.text[sibling.bytes.clone()].to_owned();
+            let new = outline.text[pick(rng, of_list())?.bytes.clone()].to_owned();
             let new = if rng.u8(0..3) == 0 { new } else { renamed(rng, &path, &new) };
             let last = of_list().rfind(|lines| solid(lines.bytes.start) < copy.end)?;
             let at = if is_before { first.bytes.start } else { last.bytes.end };
             let what = format!("inserted beside a copy in {}: {new:?}", copy.path);
-            let known = row(&outline, first.list, at..at, Some(outline.shape(&sibling.unit)));
-            (solid(at)..solid(at), Edited::inserting(&outline.text, vec![(at, new)]), what, known)
+            let places = (at..at, at..at + new.len());
+            (solid(at)..solid(at), Edited::inserting(&outline.text, vec![(at, new)]), what, places)
         }
     };
     let mut copies = class.copies.clone();
@@ -533,6 +540,7 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
         }
     }
     let edited = edited.if_well_formed(&path)?;
+    let known = row(&outline, places.0).or(row(&Outline::new(&path, &edited.text)?, places.1));
     let case = case(SURROUNDINGS, what, before, vec![(path, edited)], Rule::Covers(copies))?;
     Some(Case { known, ..case })
 }

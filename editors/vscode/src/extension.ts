@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import type { CodeAction, Location, Position } from 'vscode-languageclient/node';
 import { Compare } from './compare';
 import { Copies } from './copies';
+import { showDoctor } from './doctor';
 import { Marks } from './marks';
 import type { Copy } from './protocol';
 import { openReport } from './report';
@@ -63,6 +64,7 @@ export function activate(context: vscode.ExtensionContext): void {
       (await server.connected())?.sendRequest('workspace/executeCommand', { command: 'dupi.reindex' }),
     'dupi.openReport': () => openReport(server),
     'dupi.showLog': () => server.log.show(),
+    'dupi.doctor': () => showDoctor(server),
     'dupi.showView': () => vscode.commands.executeCommand(`${VIEW}.focus`),
     'dupi.filterView': () => view.filter(),
     'dupi.groupView': () => view.group(),

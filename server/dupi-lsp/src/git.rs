@@ -294,6 +294,12 @@ fn command(folder: &Path) -> Command {
     command
 }
 
+/// "git version 2.43.0".
+pub fn version() -> Result<String> {
+    let output = output(command(Path::new(".")).arg("--version"))?;
+    Ok(String::from_utf8_lossy(&output).trim().to_owned())
+}
+
 fn output(command: &mut Command) -> Result<Vec<u8>> {
     let output = command.output().map_err(not_started)?;
     if !output.status.success() {

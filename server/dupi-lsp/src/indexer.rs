@@ -98,6 +98,7 @@ impl Indexer {
             stop: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
             open: Mutex::new(None),
+            watch: Mutex::new(None),
             tell: Box::new(tell),
         };
         let indexer = Indexer(Arc::new(keeper));
@@ -126,6 +127,11 @@ impl Indexer {
     /// Is there something that it was asked to look at and has not told of?
     pub fn is_busy(&self) -> bool {
         self.0.n_done.load(Ordering::SeqCst) < self.0.n_asked.load(Ordering::SeqCst)
+    }
+
+    /// How changes on disk are noticed; none, if that is not looked for here, or not yet.
+    pub fn watching(&self) -> Option<watch::Mode> {
+        lock(&self.0.watch).as_ref().map(Watch::mode)
     }
 
     /// A way to ask for all classes.
@@ -310,6 +316,8 @@ struct Keeper {
     stop: AtomicBool,
     has_ended: AtomicBool,
     open: Mutex<Option<Open>>,
+    /// Beside the index, so that nobody has to wait for a lane to learn of it.
+    watch: Mutex<Option<Watch>>,
     tell: Box<dyn Fn(News) + Send + Sync>,
 }
 
@@ -318,7 +326,6 @@ struct Open {
     place: Option<Place>,
     /// Whether it was marked as used.
     is_kept: bool,
-    _watch: Option<Watch>,
 }
 
 /// What is done together.
@@ -352,6 +359,11 @@ impl Keeper {
         self.lanes.call(self, quiet);
     }
 
+    fn close(&self, open: &mut Option<Open>) {
+        *open = None;
+        *lock(&self.watch) = None;
+    }
+
     fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
     }
@@ -360,14 +372,14 @@ impl Keeper {
     fn work(self: &Arc<Self>) {
         let mut open = lock(&self.open);
         if self.has_ended() {
-            *open = None;
+            self.close(&mut open);
             return;
         }
         // Who asked for an end asked before this began.
         self.stop.store(false, Ordering::Relaxed);
         let batch = std::mem::take(&mut *lock(&self.batch));
         if catch_unwind(AssertUnwindSafe(|| self.work_off(&mut open, &batch))).is_err() {
-            *open = None;
+            self.close(&mut open);
             let trouble = "its files could not be read: this is a mistake in dupi-lsp, please report it";
             (self.tell)(News::Trouble(trouble.to_owned()));
         }
@@ -380,7 +392,7 @@ impl Keeper {
             index.set_buffers([]);
             match report {
                 Ok(report) => then(report),
-                Err(_) => *open = None,
+                Err(_) => self.close(&mut open),
             }
         }
     }
@@ -408,14 +420,14 @@ impl Keeper {
         let mut before = lock(&self.after).take();
         while let Some(ended) = before {
             // A lane may be at work there, and ends soon.
-            *lock(&ended.open) = None;
+            ended.close(&mut lock(&ended.open));
             before = lock(&ended.after).take();
         }
         let (index, place) = self.open_index();
         (self.tell)(News::Opened(index.snapshot(), index.quarantine()));
         // Before the first look, lest something change unseen between the two.
-        let watch = self.watched.then(|| self.watch(place.as_ref()));
-        Open { index, place, is_kept: false, _watch: watch }
+        *lock(&self.watch) = self.watched.then(|| self.watch(place.as_ref()));
+        Open { index, place, is_kept: false }
     }
 
     fn open_index(&self) -> (Index, Option<Place>) {

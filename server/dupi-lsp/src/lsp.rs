@@ -18,6 +18,7 @@ mod did_change_workspace_folders;
 mod did_close;
 mod did_open;
 mod did_save;
+mod doctor;
 mod document;
 mod exchange;
 mod execute_command;

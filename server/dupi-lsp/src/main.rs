@@ -7,6 +7,7 @@ mod asked;
 mod blot;
 mod check;
 mod corpus;
+mod doctor;
 mod extract;
 mod git;
 mod index;
@@ -73,6 +74,8 @@ enum Command {
     Similar(Box<similar::Arguments>),
     /// Find the duplicates of a corpus: documents in lines of JSON, or folders of source
     Corpus(corpus::Arguments),
+    /// Say how the program, its index and the workspace are doing, to paste into an issue
+    Doctor(Box<doctor::Arguments>),
     /// Show what can be set in an editor
     Settings(preferences::Arguments),
 }
@@ -107,6 +110,7 @@ fn main() -> ExitCode {
         Some(Command::Inspect(arguments)) => inspect::run(&arguments),
         Some(Command::Similar(arguments)) => similar::run(&arguments),
         Some(Command::Corpus(arguments)) => corpus::run(&arguments),
+        Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Settings(arguments)) => preferences::run(&arguments),
         None => lsp::run(arguments.server),
     };

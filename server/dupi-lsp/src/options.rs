@@ -318,6 +318,68 @@ impl Options {
         }
     }
 
+    /// What is set, as `key = value`, for a person to read.
+    pub fn written(&self) -> Vec<String> {
+        fn shown<T>(key: &str, value: &Option<T>, show: impl Fn(&T) -> String) -> Option<String> {
+            value.as_ref().map(|value| format!("{key} = {}", show(value)))
+        }
+        let list = |values: &Vec<String>| values.join(" ");
+        let limits = |limits: &Vec<Limit>| {
+            let shown = limits.iter().map(|Limit { zone, most }| match zone {
+                Some(zone) => format!("{}={most}", zone.name()),
+                None => most.to_string(),
+            });
+            shown.collect::<Vec<_>>().join(" ")
+        };
+        let Options {
+            min_tokens,
+            min_lines,
+            test_min_tokens,
+            min_similarity,
+            kind,
+            zone,
+            include,
+            exclude,
+            lang,
+            threads,
+            max_file_size,
+            no_gitignore,
+            vendored,
+            hidden,
+            nested,
+            blotter,
+            max_percent,
+            max_classes,
+            max_new,
+            ignore,
+            taboo,
+        } = self;
+        let written = [
+            shown("min-tokens", min_tokens, u32::to_string),
+            shown("min-lines", min_lines, u32::to_string),
+            shown("test-min-tokens", test_min_tokens, u32::to_string),
+            shown("min-similarity", min_similarity, f64::to_string),
+            shown("kind", kind, list),
+            shown("zone", zone, list),
+            shown("include", include, list),
+            shown("exclude", exclude, list),
+            shown("lang", lang, list),
+            shown("threads", threads, usize::to_string),
+            shown("max-file-size", max_file_size, u64::to_string),
+            shown("no-gitignore", no_gitignore, bool::to_string),
+            shown("vendored", vendored, bool::to_string),
+            shown("hidden", hidden, bool::to_string),
+            shown("nested", nested, bool::to_string),
+            shown("blotter", blotter, String::clone),
+            shown("max-percent", max_percent, limits),
+            shown("max-classes", max_classes, limits),
+            shown("max-new", max_new, limits),
+            shown("[[ignore]]", ignore, |entries| entries.len().to_string()),
+            shown("[[taboo]]", taboo, |texts| texts.len().to_string()),
+        ];
+        written.into_iter().flatten().collect()
+    }
+
     /// The settings that these options ask for in the project at `root`.
     pub fn settings_in(&self, root: &Path) -> Result<Settings, BadOption> {
         let mut taboo = Taboo::default();

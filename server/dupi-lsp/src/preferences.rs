@@ -178,6 +178,8 @@ pub struct Preferences {
     pub memory: u64,
     /// What wins over `dupi.toml`.
     pub options: Options,
+    /// `key = value` of what differs from its default and is no option.
+    pub changed: Vec<String>,
 }
 
 impl Default for Preferences {
@@ -191,7 +193,7 @@ impl Preferences {
     /// its default.
     pub fn read(written: &Value) -> (Preferences, Vec<String>) {
         let written = &section(written);
-        let mut wrong = Vec::new();
+        let (mut wrong, mut changed) = (Vec::new(), Vec::new());
         let mut used: Map<String, Value> = Map::new();
         let mut options: Map<String, Value> = Map::new();
         for setting in SETTINGS {
@@ -211,6 +213,9 @@ impl Preferences {
                     }
                 },
             };
+            if setting.option.is_none() && value != default() {
+                changed.push(format!("dupi.{} = {value}", setting.key));
+            }
             used.insert(setting.key.to_owned(), value);
         }
         let flag = |key: &str| used.get(key).and_then(Value::as_bool).unwrap_or(true);
@@ -225,6 +230,7 @@ impl Preferences {
             containment: flag("hover.containment"),
             memory: used.get("memory").and_then(Value::as_u64).unwrap_or(MEMORY),
             options: serde_json::from_value(Value::Object(options)).unwrap_or_default(),
+            changed,
         };
         (preferences, wrong)
     }

@@ -40,6 +40,11 @@ impl WorkspaceArguments {
         self.options.max_new.is_some()
     }
 
+    /// The same as if there were no `dupi.toml`.
+    pub fn read_without_configuration(&self) -> Result<(Workspace, Options)> {
+        read(&self.paths, &self.options, true)
+    }
+
     /// The workspace, and the options that made it what it is.
     pub fn read(&self) -> Result<(Workspace, Options)> {
         read(&self.paths, &self.options, self.no_config)
@@ -141,7 +146,7 @@ impl QueryArguments {
 }
 
 /// Flags and no keys of `dupi.toml`: a project does not say where its users' files go, nor how much memory they give.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct IndexArguments {
     /// Keep the index in this folder, for example one that CI caches [default: the user's cache folder]
     #[arg(long, value_name = "DIR")]
@@ -204,6 +209,13 @@ pub struct Place {
 }
 
 impl Place {
+    /// The bytes on disk.
+    pub fn bytes(&self) -> std::io::Result<u64> {
+        let entries = std::fs::read_dir(&self.folder)?.flatten();
+        // A file that went in the meantime has no bytes.
+        Ok(entries.filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum())
+    }
+
     pub fn exists(&self) -> bool {
         self.folder.join(manifest::NAME).is_file()
     }

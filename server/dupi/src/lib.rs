@@ -49,6 +49,11 @@ mod zones;
 
 use std::path::PathBuf;
 
+/// Identifies how documents are read and stored: an index of another engine is not used.
+pub fn engine() -> &'static str {
+    env!("DUPI_ENGINE")
+}
+
 pub use class::{Class, Fragment, Kind, Zone};
 pub use ignore::Ignore;
 pub use search::{File, Progress, Report, search};

@@ -296,7 +296,16 @@ end
 test(':checkhealth dupi finds nothing wrong', function()
   local text = checked()
   assert(text:find('dupi%-lsp %d+%.%d+%.%d+') and text:find('the server runs for ', 1, true), text)
+  assert(text:find('nothing needs attention', 1, true), text)
   assert(not text:find('ERROR') and not text:find('WARN'), text)
+end)
+
+test(':checkhealth dupi has what the doctor says, to paste into an issue', function()
+  vim.fn.writefile({ 'min-tokens = "many"' }, workspace .. '/dupi.toml')
+  local text = checked()
+  os.remove(workspace .. '/dupi.toml')
+  assert(text:find('WARN') and text:find('dupi.toml:1', 1, true) and text:find('mend it', 1, true), text)
+  assert(text:find('workspace +~') and text:find('watching +'), text)
 end)
 
 test(':checkhealth dupi says what to do without a server', function()

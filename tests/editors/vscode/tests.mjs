@@ -287,6 +287,16 @@ scene('the report is a page beside the editors', async () => {
   await vscode.closeAll();
 });
 
+scene('the doctor is a text in an editor, to paste into an issue', async () => {
+  await vscode.command('dupi: Doctor');
+  const lines = '.editor-group-container.active .monaco-editor .view-line';
+  await vscode.texts(lines, 'the text', (texts) => {
+    const text = texts.join('\n');
+    return /version \d/.test(text) && /workspace .*shop/.test(text) && text.includes('watching by the editor');
+  });
+  await vscode.closeAll();
+});
+
 scene('it starts fast, as VS Code measures it', async () => {
   await vscode.command('Developer: Show Running Extensions');
   const row = vscode.find('.runtime-extensions-editor .monaco-list-row', 'dupi');

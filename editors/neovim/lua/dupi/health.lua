@@ -1,6 +1,25 @@
 --- `:checkhealth dupi`: what a person needs to know when no copies are shown.
 local M = {}
 
+--- What the program itself says of a folder; its text goes into an issue as it is.
+local function examine(program, root)
+  local health = vim.health
+  local done = vim.system({ program, 'doctor', '--format', 'json', root }, { text = true }):wait()
+  local ok, diagnosis = pcall(vim.json.decode, done.stdout)
+  if not ok then
+    -- A release without that verb, or a folder that cannot be looked at.
+    return health.error(('%s doctor fails: %s'):format(program, vim.trim(done.stderr)))
+  end
+  for _, problem in ipairs(diagnosis.attention) do
+    health.warn(problem.what, { problem.advice })
+  end
+  if #diagnosis.attention == 0 then
+    health.ok('nothing needs attention')
+  end
+  local text = vim.system({ program, 'doctor', root }, { text = true }):wait().stdout
+  health.info('for an issue:\n' .. vim.trim(text))
+end
+
 function M.check()
   local health = vim.health
   health.start('dupi')
@@ -34,6 +53,10 @@ function M.check()
   end
   if #clients == 0 then
     health.info('the server does not run: it starts with the first file of a language that it knows')
+  end
+  if vim.fn.executable(program) == 1 then
+    local root = clients[1] and clients[1].config.root_dir
+    examine(program, root or vim.fs.root(0, require('dupi').config().root_markers) or vim.uv.cwd())
   end
 end
 

@@ -24,15 +24,10 @@ pub fn show(place: &Place, workspace: &Workspace) -> Result<ExitCode> {
         anyhow::Ok((index, stats))
     })??;
     tell_troubles(&mut index);
-    let on_disk = bytes_in(&place.folder)?;
+    let on_disk = place.bytes()?;
     let mut out = anstream::stdout().lock();
     write(&mut out, &stats, on_disk, workspace, &place.folder)?;
     Ok(ExitCode::from(GOOD))
-}
-
-fn bytes_in(folder: &Path) -> io::Result<u64> {
-    // A file that went in the meantime has no bytes.
-    Ok(std::fs::read_dir(folder)?.flatten().filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum())
 }
 
 fn write(out: &mut impl Write, stats: &Stats, on_disk: u64, workspace: &Workspace, folder: &Path) -> io::Result<()> {

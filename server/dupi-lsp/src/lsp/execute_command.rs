@@ -11,7 +11,7 @@ use super::copies;
 use super::session::{Queue, Session};
 use super::view::View;
 use super::workspace_diagnostic::{report, reporters};
-use super::{blocking, status, uris};
+use super::{blocking, doctor, status, uris};
 use crate::terminal::escape;
 
 pub const SHOW_COPIES: &str = "dupi.showCopies";
@@ -19,7 +19,8 @@ pub const COMPARE: &str = "dupi.compare";
 const REINDEX: &str = "dupi.reindex";
 const REPORT: &str = "dupi.report";
 const STATUS: &str = "dupi.status";
-pub const COMMANDS: [&str; 5] = [SHOW_COPIES, COMPARE, REINDEX, REPORT, STATUS];
+const DOCTOR: &str = "dupi.doctor";
+pub const COMMANDS: [&str; 6] = [SHOW_COPIES, COMPARE, REINDEX, REPORT, STATUS, DOCTOR];
 
 /// Copies that a message names: more fit on no screen.
 const MAX_NAMED: usize = 10;
@@ -43,6 +44,7 @@ pub async fn answer(queue: &Queue, params: ExecuteCommandParams) -> Result<Optio
             let status = queue.ask(|session, reply| drop(reply.send(status::status(session)))).await?;
             Ok(Some(json!(status)))
         }
+        DOCTOR => doctor::answer(queue).await.map(Some),
         // So that tests can see what a mistake costs; a release has no such command.
         #[cfg(debug_assertions)]
         "dupi.panic" => {

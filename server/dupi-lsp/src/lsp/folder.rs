@@ -43,4 +43,6 @@ pub struct Folder {
     pub n_files: usize,
     pub n_classes: Option<usize>,
     pub progress: Option<Progress>,
+    /// What went wrong, the last of it.
+    pub troubles: Vec<String>,
 }

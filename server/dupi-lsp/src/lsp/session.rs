@@ -30,6 +30,9 @@ use super::{configuration, status, uris};
 use crate::indexer::{Ended, Indexer, Keeping, Lanes, News};
 use crate::preferences::Preferences;
 
+/// Troubles of a folder that are remembered, for whoever asks how it is doing; the log has all of them.
+const MAX_TROUBLES: usize = 10;
+
 type Task = Box<dyn FnOnce(&mut Session) + Send>;
 
 /// The way to the session.
@@ -316,6 +319,7 @@ impl Session {
             n_files: 0,
             n_classes: None,
             progress: None,
+            troubles: Vec::new(),
         });
         if is_bad {
             self.show_configuration(id);
@@ -437,6 +441,10 @@ impl Session {
             }
             News::Trouble(trouble) => {
                 tracing::warn!("{}: {trouble}", folder.name);
+                folder.troubles.retain(|told| *told != trouble);
+                folder.troubles.push(trouble);
+                let n_old = folder.troubles.len().saturating_sub(MAX_TROUBLES);
+                folder.troubles.drain(..n_old);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use dupi_grammars::token::{CLOSE_BRACE, COMMA, OPEN_BRACE, SEMICOLON, TEXT, Unit};
+use dupi_grammars::token::{CLOSE_BRACE, COMMA, Code, OPEN_BRACE, SEMICOLON, TEXT, Unit};
 use fastrand::Rng;
 
 use super::answer::{Answer, Copy, Lens, Shown, read};
@@ -540,7 +540,37 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
         }
     }
     let edited = edited.if_well_formed(&path)?;
-    let known = row(&outline, places.0).or(row(&Outline::new(&path, &edited.text)?, places.1));
-    let case = case(SURROUNDINGS, what, before, vec![(path, edited)], Rule::Covers(copies))?;
+    let row = row(&outline, places.0).or(row(&Outline::new(&path, &edited.text)?, places.1));
+    let this = class.copies.iter().position(|other| other == copy)?;
+    let case = case(SURROUNDINGS, what, before, vec![(path, edited)], Rule::Covers(copies.clone()))?;
+    let known = row.or_else(|| longer(&case.after, &copies, this, is_before));
     Some(Case { known, ..case })
+}
+
+/// The finding that is known to break the law when what stands beside two copies has one shape: their run is longer, and
+/// if that is too unlike to be shown, so is the rest of it not looked for.
+fn longer(side: &Side, copies: &[Copy], this: usize, is_before: bool) -> Option<&'static str> {
+    let shapes: Vec<Option<Vec<Code>>> = copies.iter().map(|copy| beside(side, copy, is_before)).collect();
+    let is_alike = |(i, shape): (usize, &Option<Vec<Code>>)| i != this && shape.is_some() && *shape == shapes[this];
+    shapes.iter().enumerate().any(is_alike).then_some("J2.2")
+}
+
+/// The shape of the unit that stands before a copy, or after it.
+fn beside(side: &Side, copy: &Copy, is_before: bool) -> Option<Vec<Code>> {
+    let path = Path::new(&copy.path);
+    let outline = outline(&side.files, path)?;
+    let solid = |at: usize| side.lens.solid(path, outline.text.as_bytes(), at);
+    let start = |unit: &Unit| outline.token(unit.start as usize).start;
+    let end = |unit: &Unit| outline.token(unit.end as usize - 1).end;
+    let is_extra =
+        |at: usize| side.lens.extra.get(path).is_some_and(|extra| extra.iter().any(|range| range.contains(&at)));
+    let units = &outline.lexed.units;
+    let first = units.iter().find(|unit| solid(start(unit)) == copy.start && !is_extra(start(unit)))?;
+    let mut list = units.iter().filter(|unit| unit.list == first.list);
+    let unit = if is_before {
+        list.rfind(|unit| start(unit) < start(first) && solid(end(unit)) <= copy.start)
+    } else {
+        list.find(|unit| solid(start(unit)) >= copy.end)
+    };
+    unit.map(|unit| outline.shape(unit))
 }

@@ -47,7 +47,7 @@ pub struct Run {
 }
 
 impl Run {
-    fn new(output: Output) -> Run {
+    pub fn new(output: Output) -> Run {
         Run {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).expect("output is UTF-8"),

@@ -1,10 +1,18 @@
 //! What must not hurt it: every file here is skipped with its reason or read in bounded time; nothing panics, hangs or overflows.
 
+#[cfg(unix)]
+use std::path::Path;
 use std::time::Duration;
 
+#[cfg(unix)]
+use dupi_tests::binary::{self, Run};
 use dupi_tests::binary::{check_json, run, run_with};
 use dupi_tests::inputs::{EXTENSIONS, nested, one_good_file, write_no_texts};
+#[cfg(unix)]
+use dupi_tests::repository::Repository;
 use dupi_tests::workspace::Workspace;
+#[cfg(unix)]
+use dupi_tests::workspace::function;
 
 /// What a run must stay under. Not a measure of speed: a hang or a quadratic step takes far longer.
 const HANG: Duration = Duration::from_secs(120);
@@ -93,7 +101,7 @@ fn endless_repetition_is_bounded_work() {
 
 fn bounded(workspace: &Workspace) {
     // Building the binary is not what takes time here.
-    dupi_tests::binary::path();
+    binary::path();
     let start = std::time::Instant::now();
     // Reading is the same for both: the second finds it done. No file here is generated, and to ask for that zone would
     // be to read all again. Most of the time goes to fingerprints: a hundred units that nest, each of all the tokens.
@@ -128,7 +136,9 @@ fn pipes_loops_and_locked_folders_are_told_and_passed_by() {
     let locked = root.join("locked");
     std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o000)).expect("a mode");
     let readable = std::fs::read_dir(&locked).is_ok(); // root reads everything
-    let report = check_json(root, &[]);
+    let check = |more: &[&str]| run(root, &[&["--check", "--format", "json"], more].concat());
+    let report = check(&[]).json();
+    assert_eq!(check(&["--no-index"]).json(), report);
     std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o755)).expect("a mode");
     let found = reasons(&report);
     let has = |path: &str, reason: &str| found.contains(&(path.to_owned(), reason.to_owned()));
@@ -148,7 +158,7 @@ const ODD_FILES: [(&str, &str); 4] = [
 ];
 
 #[cfg(unix)]
-fn make_odd(kind: &str, path: &std::path::Path) {
+fn make_odd(kind: &str, path: &Path) {
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
     match kind {
         "endless" => std::os::unix::fs::symlink("/dev/zero", path).expect("a link"),
@@ -161,12 +171,12 @@ fn make_odd(kind: &str, path: &std::path::Path) {
 
 /// Runs the binary within a gigabyte of addresses. Nothing here takes a second: what does not end is ended.
 #[cfg(unix)]
-fn run_limited(folder: &std::path::Path, cache: &std::path::Path, arguments: &[&str]) -> dupi_tests::binary::Run {
-    let meant = dupi_tests::binary::command(folder, cache, arguments);
+fn run_limited(folder: &Path, cache: &Path, arguments: &[&str]) -> Run {
+    let meant = binary::command(folder, cache, arguments);
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "ulimit -v 1048576 && exec \"$0\" \"$@\""]).arg(meant.get_program()).args(meant.get_args());
     command.envs(meant.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(folder);
-    dupi_tests::binary::run_within(command, HANG).unwrap_or_else(|| panic!("{arguments:?} hangs"))
+    binary::run_within(command, HANG).unwrap_or_else(|| panic!("{arguments:?} hangs"))
 }
 
 #[cfg(unix)]
@@ -260,4 +270,112 @@ fn names_and_code_cannot_steer_the_terminal() {
     assert_eq!(run.code, 1, "{}", run.stderr);
     assert!(!run.stdout.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{:?}", run.stdout);
     assert!(run.stdout.contains("a\\u{1b}[31m\\u{a}.py"), "{}", run.stdout);
+}
+
+/// Runs the binary as somebody to whom a closed file is closed: nothing is to the superuser, as whom tests may run.
+#[cfg(unix)]
+fn run_as_somebody(folder: &Path, arguments: &[&str]) -> Run {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    let home = tempfile::tempdir().expect("a folder");
+    let closed = home.path().join("closed");
+    std::fs::write(&closed, "").expect("a file");
+    std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o000)).expect("a mode");
+    if std::fs::read(&closed).is_err() {
+        return run_with(folder, home.path(), arguments);
+    }
+    // Where nobody may run it.
+    let copy = home.path().join("dupi-lsp");
+    std::fs::copy(binary::path(), &copy).expect("a copy");
+    for path in [home.path(), folder] {
+        let owned = std::process::Command::new("chown").args(["-R", &format!("{NOBODY}:{NOBODY}")]).arg(path).status();
+        assert!(owned.expect("chown").success());
+    }
+    let original = binary::command(folder, home.path(), arguments);
+    let mut command = std::process::Command::new(copy);
+    command.args(arguments).current_dir(folder).uid(NOBODY).gid(NOBODY);
+    command.envs(original.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    Run::new(command.output().expect("the binary runs"))
+}
+
+#[cfg(unix)]
+fn close(folder: &Path, name: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder.join(name), PermissionsExt::from_mode(0o000)).expect("a mode");
+}
+
+/// Fault 36: who names a file wants it read. One that is met is counted and named.
+#[cfg(unix)]
+#[test]
+fn fault_36_a_named_file_that_cannot_be_read_is_no_pass_and_another_is_counted() {
+    let workspace = Workspace::new("");
+    let text = |name: &str| format!("package {name}\n\n{}", function("Sum", "values"));
+    for name in ["a.go", "b.go", "closed/c.go"] {
+        workspace.write(name, text("p"));
+    }
+    let folder = workspace.path();
+    close(folder, "b.go");
+    close(folder, "closed");
+    for index in [&["--no-index"][..], &[]] {
+        let run = |arguments: &[&str]| run_as_somebody(folder, &[&["--check"], arguments, index].concat());
+        for named in [&["b.go"][..], &["a.go", "b.go"], &["a.go", "closed"], &["a.go", "closed/c.go"]] {
+            let run = run(named);
+            assert_eq!(run.code, 2, "{named:?}: {}{}", run.stdout, run.stderr);
+            assert!(run.stderr.contains(&format!("cannot read {}: ", named[named.len() - 1])), "{}", run.stderr);
+        }
+        let met = run(&["."]);
+        assert_eq!(met.code, 0, "{}{}", met.stdout, met.stderr);
+        assert!(met.stdout.contains("skipped 2: 2 unreadable"), "{}", met.stdout);
+        assert!(
+            met.stderr.contains("2 files or folders could not be read") && met.stderr.contains(": b.go, closed\n"),
+            "{}",
+            met.stderr
+        );
+        assert_eq!(run(&["--format", "json"]).json()["summary"]["unreadable"], 2);
+    }
+    // Opened again, it is read.
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder.join("b.go"), PermissionsExt::from_mode(0o644)).expect("a mode");
+    assert_eq!(run_as_somebody(folder, &["--check"]).code, 1);
+}
+
+/// Fault 36: a change that cannot be read whole is no pass.
+#[cfg(unix)]
+#[test]
+fn fault_36_an_unreadable_file_that_the_change_touches_is_no_pass() {
+    let text = |name: &str| format!("package {name}\n\n{}", function("Sum", "values"));
+    let repository = || {
+        let repository = Repository::default();
+        repository.write("a.go", text("a"));
+        repository.write("b.go", "package b\n");
+        repository.write("c/d.go", "package c\n");
+        repository.commit("first");
+        repository
+    };
+    let expect = |repository: &Repository, arguments: &[&str], code: i32, words: &str| {
+        let run = run_as_somebody(repository.path(), &[&["--check"], arguments].concat());
+        assert_eq!(run.code, code, "{arguments:?}: {}{}", run.stdout, run.stderr);
+        assert!(run.stderr.contains(words), "{arguments:?}: {}", run.stderr);
+    };
+    // Edited; not yet known to git; in a folder that is closed.
+    for (name, closed) in [("b.go", "b.go"), ("new.go", "new.go"), ("c/d.go", "c")] {
+        let changed = repository();
+        changed.write(name, text("b"));
+        close(changed.path(), closed);
+        expect(&changed, &["--since", "HEAD"], 2, &format!("cannot read {closed}, which the change touches"));
+    }
+    let staged = repository();
+    staged.write("b.go", text("b"));
+    staged.git(&["add", "b.go"]);
+    close(staged.path(), "b.go");
+    expect(&staged, &["--staged"], 2, "cannot read b.go, which the change touches");
+    // A folder that no change is known of, and what is not staged.
+    let other = repository();
+    other.write("data/x.go", text("x"));
+    close(other.path(), "data");
+    expect(&other, &["--since", "HEAD"], 0, "1 file or folder could not be read");
+    other.write("new.go", text("b"));
+    close(other.path(), "new.go");
+    expect(&other, &["--staged"], 0, "2 files or folders could not be read");
 }

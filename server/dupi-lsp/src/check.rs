@@ -35,7 +35,7 @@ use dupi::index::{Changes, Index, MEMORY, Workspace};
 use dupi::locate::{Place as At, locate, locate_in};
 use dupi::search::with_threads;
 use dupi::store::Memory;
-use dupi::{Class, Progress, Report, output};
+use dupi::{Class, Progress, Report, SkipReason, output};
 
 use crate::git::Git;
 use crate::options::{GATE, Options};
@@ -98,8 +98,8 @@ pub struct CheckArguments {
 }
 
 const HELP: &str = "\
-Exit code: 0 within all limits (without any: nothing duplicated), 1 over one, 2 wrong usage, an unreadable path or \
-configuration, or nothing scanned.
+Exit code: 0 within all limits (without any: nothing duplicated), 1 over one, 2 wrong usage, a named path, changed file or \
+configuration that cannot be read, or nothing scanned.
 
 Examples:
   dupi-lsp --check                               the current folder
@@ -164,6 +164,7 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     }
 
     let mut notes = entries_to_tell(&options, report, &workspace)?;
+    notes.extend(unreadable(report));
     notes.extend(change.iter().flat_map(Change::left_behind));
     if let Some(baseline) = baseline {
         notes.extend(tell_baseline(arguments, baseline, report, &now, &shown)?);
@@ -259,6 +260,17 @@ fn tell_baseline(
         told.extend(baseline.stale(now));
     }
     Ok(told)
+}
+
+/// What is to be said of files and folders that were met and could not be read.
+fn unreadable(report: &Report) -> Option<String> {
+    const MAX_NAMED: usize = 5;
+    let unreadable = report.skipped.iter().filter(|skip| skip.reason == SkipReason::Unreadable);
+    let names: Vec<&str> = unreadable.map(|skip| skip.path.as_str()).collect();
+    let more = if names.len() > MAX_NAMED { ", …" } else { "" };
+    let n = count(names.len() as u64, "file or folder", "files or folders");
+    let named = names[..names.len().min(MAX_NAMED)].join(", ");
+    (!names.is_empty()).then(|| format!("{n} could not be read, so copies there are not known: {named}{more}"))
 }
 
 /// What is to be said of `[[ignore]]` entries: that one is over, or that there is nothing left to ignore for it.

@@ -67,6 +67,13 @@ pub struct Index {
     written: Option<Time>,
 }
 
+impl Index {
+    /// Is there something at this path, relative to the top of the checkout?
+    pub fn has(&self, path: &Path) -> bool {
+        self.entries.binary_search_by(|entry| entry.path.as_path().cmp(path)).is_ok()
+    }
+}
+
 /// A path that git tracks.
 #[derive(Debug)]
 pub struct Entry {

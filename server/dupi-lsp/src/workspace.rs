@@ -9,7 +9,7 @@ use dupi::blots::Blotting;
 use dupi::index::{Index, MEMORY, MIN_MEMORY, Workspace};
 use dupi::search::with_threads;
 use dupi::store::{Folder, Memory};
-use dupi::{Settings, manifest, place};
+use dupi::{Settings, manifest, place, regular};
 
 use crate::options::{Options, root};
 use crate::terminal::{self, with_progress};
@@ -54,6 +54,11 @@ impl WorkspaceArguments {
 fn read(paths: &[PathBuf], options: &Options, no_config: bool) -> Result<(Workspace, Options)> {
     let paths = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
     let root = root(&paths)?;
+    // What is met on the way may be skipped with a reason; what is named must be there to be read.
+    for path in &paths {
+        let read = if path.is_dir() { path.read_dir().map(drop) } else { regular::open(path, u64::MAX).map(drop) };
+        read.with_context(|| format!("cannot read {}", path.display()))?;
+    }
     let project = if no_config { Options::default() } else { Options::read(&root)? };
     let options = options.clone().or(project);
     let settings = options.settings_in(&root)?;

@@ -8,10 +8,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use dupi::index::{Index, Workspace};
 use dupi::snapshot::Buffer;
-use dupi::{Class, Fragment, Report, files, regular};
+use dupi::{Class, Fragment, Report, SkipReason, files, regular};
 
 use super::baseline::{Counts, counts};
 use super::findings::{News, Texts};
@@ -50,15 +50,19 @@ pub fn look(index: &mut Index, workspace: &Workspace, wanted: &Wanted) -> Result
     // As the disk is: what is found is kept for the next time, whatever is laid over it now.
     let on_disk = index.report(&workspace.settings)?;
     let staged = git.index()?;
-    let outside = untracked(&git, &staged, &on_disk);
+    let is_outside = untracked(&git, &staged);
+    let outside = on_disk.files.iter().map(|file| file.path.clone()).filter(|path| is_outside(path));
+    let is_in = |differing: &Before, path: &Path| differing.keys().any(|other| git.top.join(other).starts_with(path));
     let (name, now, before) = match wanted {
         Wanted::Since(revision) => {
             let base = git.merge_base(revision)?;
             let mut differing = git.unstaged(&staged);
             differing.extend(git.staged(Some(&base))?);
+            let is_new = |path: &Path| !path.is_dir() && is_outside(path);
+            require_readable(workspace, &on_disk, |path| is_in(&differing, path) || is_new(path))?;
             let mut before = read(&git, workspace, differing)?;
             before.retain(|path, text| !is_on_disk(path, text.as_deref()));
-            outside.into_iter().for_each(|path| {
+            outside.for_each(|path| {
                 before.entry(path).or_default();
             });
             (format!("{revision} ({})", git.short(&base)), Overlay::new(), before)
@@ -67,9 +71,11 @@ pub fn look(index: &mut Index, workspace: &Workspace, wanted: &Wanted) -> Result
             let head = git.commit("HEAD").ok();
             let mut now = read(&git, workspace, git.unstaged(&staged))?;
             now.retain(|path, text| !is_on_disk(path, text.as_deref()));
-            outside.into_iter().for_each(|path| drop(now.insert(path, None)));
+            outside.for_each(|path| drop(now.insert(path, None)));
+            let differing = git.staged(head.as_deref())?;
+            require_readable(workspace, &on_disk, |path| is_in(&differing, path))?;
             let mut before = now.clone();
-            before.extend(read(&git, workspace, git.staged(head.as_deref())?)?);
+            before.extend(read(&git, workspace, differing)?);
             let name = head.map_or("no commit at all".to_owned(), |head| format!("HEAD ({})", git.short(&head)));
             (name, now, before)
         }
@@ -105,16 +111,23 @@ fn shown(workspace: &Workspace, path: &Path) -> String {
     files::show(path.strip_prefix(&workspace.root).unwrap_or(path))
 }
 
-/// The files of the workspace that git does not track, but for those of other repositories within it.
-fn untracked(git: &Git, staged: &Staged, report: &Report) -> Vec<PathBuf> {
+/// Tells whether git does not track a file, but for those of other repositories within this one.
+fn untracked(git: &Git, staged: &Staged) -> impl Fn(&Path) -> bool {
     let modules = staged.entries.iter().filter(|entry| entry.kind == EntryKind::Module);
     let modules: Vec<PathBuf> = modules.map(|module| git.top.join(&module.path)).collect();
-    let is_known = |path: &Path| {
-        let relative = path.strip_prefix(&git.top).unwrap_or(path);
-        staged.entries.binary_search_by(|entry| entry.path.as_path().cmp(relative)).is_ok()
-            || modules.iter().any(|module| path.starts_with(module))
-    };
-    report.files.iter().map(|file| file.path.clone()).filter(|path| !is_known(path)).collect()
+    move |path| {
+        !staged.has(path.strip_prefix(&git.top).unwrap_or(path))
+            && !modules.iter().any(|module| path.starts_with(module))
+    }
+}
+
+/// Fails if something that the change touches cannot be read: without it the answer would be another one.
+fn require_readable(workspace: &Workspace, report: &Report, touches: impl Fn(&Path) -> bool) -> Result<()> {
+    let mut unreadable = report.skipped.iter().filter(|skip| skip.reason == SkipReason::Unreadable);
+    match unreadable.find(|skip| touches(&workspace.root.join(&skip.path))) {
+        Some(skip) => bail!("cannot read {}, which the change touches", skip.path),
+        None => Ok(()),
+    }
 }
 
 /// What some files of the repository held, as far as they are files of the workspace.

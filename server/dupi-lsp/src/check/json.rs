@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use dupi::SkipReason;
 use serde::Serialize;
 
 use super::findings::Findings;
@@ -99,6 +100,7 @@ struct JsonSummary {
     copies: usize,
     duplicated_lines: u64,
     percent: f64,
+    unreadable: usize,
 }
 
 pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
@@ -161,6 +163,7 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
             copies: findings.summary.copies,
             duplicated_lines: findings.summary.duplicated_lines,
             percent: (findings.summary.percent() * 100.0).round() / 100.0,
+            unreadable: report.skipped.iter().filter(|skip| skip.reason == SkipReason::Unreadable).count(),
         },
     };
     write_json(out, &json)

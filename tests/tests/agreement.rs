@@ -202,9 +202,6 @@ impl Script {
         if self.tells {
             let changes: Vec<Value> = paths.iter().map(|path| json!({"uri": uri(path), "type": 2})).collect();
             self.editor.notify("workspace/didChangeWatchedFiles", json!({"changes": changes}));
-        } else {
-            // It hears of it from the operating system, some time later.
-            std::thread::sleep(std::time::Duration::from_millis(250));
         }
     }
 
@@ -322,7 +319,6 @@ impl Script {
 
     /// All files as the editor has them are what a check of such a folder says.
     fn compare(&mut self) {
-        self.editor.settle();
         let mirror = self.folder.path().join("mirror");
         let _ = fs::remove_dir_all(&mirror);
         fs::create_dir(&mirror).expect("a folder");
@@ -330,32 +326,41 @@ impl Script {
         let files: BTreeSet<PathBuf> = self.files().into_iter().chain(self.open.keys().cloned()).collect();
         let name = |path: &Path| path.strip_prefix(&self.root).expect("inside").to_str().expect("UTF-8").to_owned();
         let names: BTreeMap<String, String> = files.iter().map(|path| (uri(path), name(path))).collect();
-        for path in &files {
-            let text = self.open.get(path).map(|(text, _)| text.clone().into_bytes());
-            put(&mirror.join(name(path)), text.unwrap_or_else(|| fs::read(path).expect("a file")));
+        for path in files {
+            let text = self.open.get(&path).map(|(text, _)| text.clone().into_bytes());
+            put(&mirror.join(name(&path)), text.unwrap_or_else(|| fs::read(&path).expect("a file")));
         }
         let check = binary::run(&mirror, &["--check", "--no-index", "--format", "json"]);
         let expected = checked(&check.json());
-        let mut found: BTreeMap<String, Told> = BTreeMap::new();
-        for path in &files {
-            let told: Told = self.editor.pulled(path).iter().map(diagnosed).collect();
-            if !told.is_empty() {
-                found.insert(names[&uri(path)].clone(), told);
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let (each, all) = self.told(&names);
+            // A server that nobody tells of changes hears of them from the operating system, some time later.
+            if self.tells || each == expected && all == expected || Instant::now() > end {
+                same(&each, &expected, "file by file");
+                same(&all, &expected, "all files at once");
+                break;
             }
         }
-        same(&found, &expected, "file by file");
-        let all = self.editor.call("workspace/diagnostic", json!({"previousResultIds": []}));
-        let all: BTreeMap<String, Told> = all["items"]
-            .as_array()
-            .expect("a list")
-            .iter()
-            .map(|item| {
-                let uri = item["uri"].as_str().expect("a URI");
-                (names[uri].clone(), item["items"].as_array().expect("a list").iter().map(diagnosed).collect())
-            })
-            .collect();
-        same(&all, &expected, "all files at once");
         self.compare_pushed(&expected, &names);
+    }
+
+    /// What the server says of each file that has copies: asked for one by one, and for all at once.
+    fn told(&mut self, names: &BTreeMap<String, String>) -> (BTreeMap<String, Told>, BTreeMap<String, Told>) {
+        self.editor.settle();
+        let told = |items: &Value| items.as_array().expect("a list").iter().map(diagnosed).collect::<Told>();
+        let each = names.iter().map(|(uri, name)| {
+            let report = self.editor.call("textDocument/diagnostic", json!({"textDocument": {"uri": uri}}));
+            (name.clone(), told(&report["items"]))
+        });
+        let each = each.filter(|(_, told)| !told.is_empty()).collect();
+        let all = self.editor.call("workspace/diagnostic", json!({"previousResultIds": []}));
+        let all = all["items"].as_array().expect("a list").iter().map(|item| {
+            let uri = item["uri"].as_str().expect("a URI");
+            // A file that is gone has no name any more.
+            (names.get(uri).map_or(uri, String::as_str).to_owned(), told(&item["items"]))
+        });
+        (each, all.collect())
     }
 
     /// What was pushed of open documents is the same, or will be: documents that nobody edits are looked at last.

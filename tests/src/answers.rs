@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dupi::index::{CHUNKS, Index, MIN_MEMORY, PLACES, Workspace};
 use dupi::manifest::{Manifest, NAME, ReadManifest};
-use dupi::quarantine::{NOTES, STRIKES};
+use dupi::quarantine::{NOTES, SUSPECTS};
 use dupi::segment::Segment;
 use dupi::store::{Folder, Store};
 use dupi::{Class, Report, Settings};
@@ -132,7 +132,7 @@ pub fn orphans(folder: &Path) -> Vec<String> {
     };
     let known = |name: &String| {
         listed.contains(name)
-            || [NAME, NOTES, STRIKES, PLACES, CHUNKS, "lock", "used"].contains(&&**name)
+            || [NAME, NOTES, SUSPECTS, PLACES, CHUNKS, "lock", "used"].contains(&&**name)
             || name.ends_with(".ans")
             || name.ends_with(".sim")
     };

@@ -30,6 +30,8 @@ pub struct Client {
     pub process_id: Option<u32>,
     /// Whether it closes the server's standard error, so that every line written there fails.
     pub closes_stderr: bool,
+    /// Variables that the server gets.
+    pub environment: Vec<(&'static str, PathBuf)>,
 }
 
 impl Client {
@@ -46,6 +48,7 @@ impl Client {
             arguments: Vec::new(),
             process_id: None,
             closes_stderr: false,
+            environment: Vec::new(),
         }
     }
 
@@ -104,7 +107,7 @@ impl Editor {
         let arguments: Vec<&str> = client.arguments.iter().map(String::as_str).collect();
         let mut command = binary::command(&folder, cache.path(), &arguments);
         let stderr = if client.closes_stderr { Stdio::piped() } else { Stdio::null() };
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr).envs(client.environment);
         let mut child = command.spawn().expect("the binary runs");
         drop(child.stderr.take());
         let stdin = child.stdin.take();

@@ -52,6 +52,15 @@ pub fn nested() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Names the folder by which a test speaks with a program of a debug build, whose tokenizer then does what a text asks
+/// for: see `staged.rs` of the engine.
+pub const STAGED: &str = "DUPI_STAGED_FAULTS";
+/// Words in a text that end the process that tokenizes it.
+pub const ABORT: &str = "staged-abort";
+pub const OVERFLOW: &str = "staged-overflow";
+/// A word in a text that is tokenized for as long as there is a file `hold` in the folder; one called `waiting` tells.
+pub const WAIT: &str = "staged-wait";
+
 /// A text that takes Lua's grammar about 33 000 steps, where 22 000 are allowed: each quote is read to the end.
 pub fn slow_text() -> String {
     format!("{}\n", "&'a ".repeat(20)).repeat(500)

@@ -2,17 +2,21 @@
 #![cfg(unix)]
 #![allow(clippy::print_stdout, reason = "what cannot be tried on this machine is told")]
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{available_parallelism, sleep};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use dupi_tests::binary::{command, run, run_with};
-use dupi_tests::inputs::{one_good_file, php, slow_text};
-use dupi_tests::workspace::{Workspace, function};
+use dupi_tests::inputs::{ABORT, OVERFLOW, STAGED, WAIT, one_good_file, php, slow_text};
+use dupi_tests::workspace::{Workspace, function, pair};
+use serde_json::json;
 use tempfile::TempDir;
 
 const CHECK: [&str; 3] = ["--check", "--format", "json"];
@@ -28,7 +32,7 @@ fn slow_files(n: usize, n_functions: usize) -> Workspace {
 fn expected(workspace: &Workspace) -> String {
     let run = run(workspace.path(), &[&CHECK[..], &["--no-index"]].concat());
     assert_eq!(run.code, 1, "it has copies: {}", run.stderr);
-    assert_eq!(run.json()["scanned"]["skipped"], serde_json::json!([]), "all of it is read");
+    assert_eq!(run.json()["scanned"]["skipped"], json!([]), "all of it is read");
     run.stdout
 }
 
@@ -78,11 +82,193 @@ fn fault_24_a_text_over_its_budget_of_steps_is_skipped_with_that_reason() {
     workspace.write("slow.lua", slow_text());
     let cache = tempfile::tempdir().expect("a folder");
     let scratch = run(workspace.path(), &[&CHECK[..], &["--no-index"]].concat());
-    let skipped = serde_json::json!([{"path": "slow.lua", "reason": "too slow to parse"}]);
+    let skipped = json!([{"path": "slow.lua", "reason": "too slow to parse"}]);
     assert_eq!(scratch.json()["scanned"]["skipped"], skipped);
     for _ in 0..2 {
         assert_eq!(run_with(workspace.path(), cache.path(), &CHECK).stdout, scratch.stdout);
     }
+}
+
+// ---- 24: contents that end the process
+
+#[test]
+fn fault_24_a_content_that_ended_its_process_is_skipped_by_the_next_one_until_it_is_edited() {
+    for word in [ABORT, OVERFLOW] {
+        let workspace = pair();
+        let good = expected(&workspace);
+        let bad = format!("package c // {word}\n\n{}", function("Mean", "rows"));
+        workspace.write("bad.go", &bad);
+        let cache = tempfile::tempdir().expect("a folder");
+        let staged = tempfile::tempdir().expect("a folder");
+        let check = |arguments: &[&str]| {
+            let mut command = command(workspace.path(), cache.path(), arguments);
+            command.env(STAGED, staged.path()).output().expect("it runs")
+        };
+        let skipped = |paths: &[&str]| {
+            let output = check(&CHECK);
+            let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            let expected: Vec<_> =
+                paths.iter().map(|path| json!({"path": path, "reason": "crashed while it was read"})).collect();
+            assert_eq!(report["scanned"]["skipped"], json!(expected));
+            assert_eq!((output.status.code(), report["classes"].as_array().map(Vec::len)), (Some(1), Some(1)));
+        };
+        assert_eq!(check(&CHECK).status.code(), None, "{word} ends it");
+        skipped(&["bad.go"]);
+        skipped(&["bad.go"]);
+        assert_eq!(check(&["index", "--verify"]).status.code(), Some(0));
+        let text = check(&["--check", "--skipped"]).stdout;
+        assert!(String::from_utf8_lossy(&text).contains("skipped bad.go: crashed while it was read"));
+        workspace.write("copy.go", &bad);
+        skipped(&["bad.go", "copy.go"]);
+        fs::remove_file(workspace.path().join("copy.go")).expect("removed");
+        workspace.write("bad.go", "package c\n");
+        skipped(&[]);
+        workspace.write("bad.go", &bad);
+        skipped(&["bad.go"]);
+        // As if what was wrong was something else: nothing is settled.
+        let without = run_with(workspace.path(), cache.path(), &CHECK);
+        assert_eq!(without.json()["scanned"]["skipped"], json!([]));
+        fs::remove_file(workspace.path().join("bad.go")).expect("removed");
+        assert!(String::from_utf8_lossy(&check(&CHECK).stdout) == good);
+    }
+}
+
+// ---- 30: interrupted, and ended in order
+
+/// Copies of a file that is tokenized for as long as the test says, and an index that is built in spite of that.
+struct Held {
+    workspace: Workspace,
+    cache: TempDir,
+    staged: TempDir,
+}
+
+impl Held {
+    fn new() -> Held {
+        let [cache, staged] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let workspace = Workspace::new("");
+        for path in ["a.php", "b.php"] {
+            workspace.write(path, format!("{}// {WAIT}\n", php(3)));
+        }
+        Held { workspace, cache, staged }
+    }
+
+    /// Starts a process and waits until it, or one that it has started, is tokenizing.
+    fn start(&self, arguments: &[&str], stdin: Option<&str>) -> Child {
+        fs::write(self.staged.path().join("hold"), "").expect("a file");
+        fs::remove_file(self.staged.path().join("waiting")).ok();
+        let mut command = command(self.workspace.path(), self.cache.path(), arguments);
+        command.env(STAGED, self.staged.path()).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut process = command.spawn().expect("it runs");
+        if let Some(text) = stdin {
+            process.stdin.as_mut().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
+        }
+        let end = Instant::now() + Duration::from_secs(120);
+        while !self.staged.path().join("waiting").exists() {
+            assert!(Instant::now() < end && is_running(&mut process), "it tokenizes");
+            sleep(Duration::from_millis(5));
+        }
+        process
+    }
+
+    /// Lets all go on. Nothing is lost of what was held.
+    fn assert_nothing_is_lost(&self, what: &str) {
+        fs::remove_file(self.staged.path().join("hold")).expect("removed");
+        let run = run_with(self.workspace.path(), self.cache.path(), &CHECK);
+        assert!(run.stdout == expected(&self.workspace), "{what}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn fault_30_a_first_index_that_is_interrupted_again_and_again_loses_no_file() {
+    for name in ["-INT", "-TERM", "-HUP", "-KILL"] {
+        let held = Held::new();
+        for round in 0..3 {
+            let mut process = held.start(&CHECK, None);
+            // As a terminal does it, to all that it has started; then to the process alone.
+            let id = format!("{}{}", if round == 0 { "-" } else { "" }, process.id());
+            let sent = Command::new("kill").args([name, "--", &id]).status().expect("a program `kill`");
+            assert!(sent.success());
+            assert_eq!(process.wait().expect("it ends").code(), None, "{name}");
+        }
+        held.assert_nothing_is_lost(name);
+    }
+}
+
+#[test]
+fn fault_30_a_server_that_ends_in_order_while_it_reads_again_and_again_loses_no_file() {
+    let message = |value: serde_json::Value| {
+        let text = value.to_string();
+        format!("Content-Length: {}\r\n\r\n{text}", text.len())
+    };
+    for politely in [true, false] {
+        let held = Held::new();
+        let folder = dupi_tests::editor::uri(&held.workspace.path().canonicalize().expect("a folder"));
+        let params = json!({"processId": null, "rootUri": folder, "capabilities": {}});
+        let hello = message(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}))
+            + &message(json!({"jsonrpc": "2.0", "method": "initialized", "params": {}}));
+        let goodbye = message(json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown"}))
+            + &message(json!({"jsonrpc": "2.0", "method": "exit"}));
+        for _ in 0..3 {
+            let mut server = held.start(&[], Some(&hello));
+            let mut stdin = server.stdin.take().expect("a pipe");
+            if politely {
+                stdin.write_all(goodbye.as_bytes()).expect("it reads");
+            }
+            drop(stdin);
+            let code = server.wait().expect("it ends").code();
+            assert_eq!(code, Some(if politely { 0 } else { 1 }));
+        }
+        held.assert_nothing_is_lost(if politely { "exit" } else { "an ended input" });
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
+}
+
+/// `DUPI_CASES` draws fewer or more, `DUPI_SEED` draws others.
+#[test]
+#[ignore = "long"]
+fn fault_30_a_thousand_kills_and_two_hundred_interruptions_while_slow_languages_are_parsed_lose_no_file() {
+    let workspace = slow_files(2, 60);
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/planted");
+    for name in ["kotlin.kt", "swift.swift", "scala.scala", "ruby.rb", "php.php", "bash.sh", "lua.lua"] {
+        let text = fs::read_to_string(fixtures.join(name)).expect("a fixture");
+        for folder in ["a", "b"] {
+            workspace.write(&format!("{folder}/{name}"), text.repeat(3));
+        }
+    }
+    let expected = expected(&workspace);
+    let wanted = number("DUPI_CASES").unwrap_or(1_000);
+    let mut rng = fastrand::Rng::with_seed(number("DUPI_SEED").unwrap_or(1));
+    let mut done: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut n_indexes = 0;
+    while done.values().sum::<u64>() < wanted + wanted / 5 {
+        // One index through some interruptions, until it is left to finish.
+        let cache = tempfile::tempdir().expect("a folder");
+        for _ in 0..rng.u8(2..12) {
+            let mut check = command(workspace.path(), cache.path(), &CHECK);
+            let mut check = check.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+            while !is_tokenizing(&cache) && is_running(&mut check) {}
+            sleep(Duration::from_micros(rng.u64(0..20_000)));
+            let n_kills = done.get("-KILL").copied().unwrap_or(0);
+            let name = if n_kills < wanted && rng.u8(0..6) > 0 {
+                "-KILL"
+            } else {
+                rng.choice(["-INT", "-TERM"]).expect("one")
+            };
+            if is_running(&mut check) {
+                signal(name, [&check]);
+                let ended = check.wait().expect("it ends").code().is_none();
+                *done.entry(name).or_default() += u64::from(ended);
+            }
+        }
+        let run = run_with(workspace.path(), cache.path(), &CHECK);
+        assert!(run.stdout == expected, "after {done:?}: {}", run.stdout);
+        n_indexes += 1;
+    }
+    println!("{done:?} in {n_indexes} indexes, and nothing was lost");
 }
 
 // ---- 29: stopped, throttled, at low priority

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use dupi::SkipReason;
 use dupi::index::{Index, MIN_MEMORY, Workspace};
 use dupi::manifest::{NAME, VERSION};
 use dupi::segment;
@@ -672,112 +671,6 @@ fn fault_10_a_snapshot_that_is_held_across_a_merge_goes_on_answering() {
     assert!(index.is_committed());
     refresh(&mut index);
     assert_right(&mut index, "opened again");
-}
-
-// ---- 24: crashes of the tokenizer
-
-impl Scene {
-    /// Did a process end while it read this content: in the workspace, or in a buffer?
-    fn crashes(&self, content: u64, buffer: Option<&Path>) -> bool {
-        let output = self.victim("crash").arg(content.to_string()).args(buffer).output().expect("it runs");
-        assert!(succeeded(&output) || output.status.code().is_none(), "{}", String::from_utf8_lossy(&output.stderr));
-        !output.status.success()
-    }
-
-    fn skipped(&self, index: &mut Index) -> Vec<(String, SkipReason)> {
-        let report = index.report(&self.workspace.settings).expect("an answer");
-        report.skipped.into_iter().map(|skip| (skip.path, skip.reason)).collect()
-    }
-}
-
-fn content(text: &str) -> u64 {
-    dupi::freshness::content(text.as_bytes())
-}
-
-#[cfg(unix)]
-#[test]
-fn fault_24_a_content_that_ends_two_processes_is_skipped_until_it_is_edited() {
-    let scene = Scene::new(40);
-    scene.write("bad.go", 300);
-    let bad = content(&program(300));
-    assert_eq!([(); 4].map(|()| scene.crashes(bad, None)), [true, true, false, false]);
-    let mut index = scene.open_and_refresh();
-    assert!(index.is_committed() && index.verify().problems.is_empty());
-    assert_eq!(scene.skipped(&mut index), [("bad.go".to_owned(), SkipReason::Quarantined)], "and no bystander");
-    assert_eq!(orphans(&scene.index_folder()), [""; 0]);
-
-    // Told by its content, wherever that stands.
-    scene.write("copy.go", 300);
-    refresh(&mut index);
-    index.set_buffer(&scene.root().join("open.go"), program(300).as_bytes());
-    let names = ["bad.go", "copy.go", "open.go"];
-    assert_eq!(scene.skipped(&mut index), names.map(|name| (name.to_owned(), SkipReason::Quarantined)));
-    drop(index);
-    assert!(!scene.crashes(bad, Some(&scene.root().join("bad.go"))), "an open buffer is no way around it");
-
-    scene.write("bad.go", 301);
-    scene.write("copy.go", 302);
-    let mut index = scene.open_and_refresh();
-    assert_right(&mut index, "edited");
-    scene.write("bad.go", 300);
-    refresh(&mut index);
-    assert_eq!(scene.skipped(&mut index), [("bad.go".to_owned(), SkipReason::Quarantined)], "as it was");
-}
-
-#[cfg(unix)]
-#[test]
-fn fault_24_a_buffer_that_ends_two_processes_is_skipped() {
-    let scene = Scene::new(3);
-    drop(scene.build());
-    let file = scene.folder.path().join("unsaved");
-    fs::write(&file, program(300)).expect("a file");
-    let bad = content(&program(300));
-    assert_eq!([(); 3].map(|()| scene.crashes(bad, Some(&file))), [true, true, false]);
-    assert_right(&mut scene.open_and_refresh(), "what is saved is read");
-}
-
-#[cfg(unix)]
-#[test]
-fn fault_24_processes_that_are_killed_now_and_then_quarantine_nothing() {
-    let scene = Scene::new(6);
-    let innocent = content(&program(3));
-    for round in 0..3 {
-        assert!(scene.crashes(innocent, None), "{round}");
-        assert_right(&mut scene.open_and_refresh(), "read by the next");
-        fs::remove_file(scene.root().join("3.go")).expect("removed");
-        scene.open_and_refresh();
-        scene.write("3.go", 3);
-    }
-}
-
-/// Who has no lock takes no notes, but heeds those that became strikes.
-#[cfg(unix)]
-#[test]
-fn fault_24_a_second_process_skips_what_is_in_quarantine_and_notes_nothing() {
-    let scene = Scene::new(3);
-    scene.write("bad.go", 300);
-    let bad = content(&program(300));
-    assert_eq!([(); 2].map(|()| scene.crashes(bad, None)), [true, true]);
-    let writer = holder(&scene);
-    assert!(!scene.crashes(content(&program(77)), None));
-    scene.write("new.go", 77);
-    assert!(!scene.crashes(content(&program(77)), None), "not noted");
-    scene.write("copy.go", 300);
-    let mut second = scene.open_and_refresh();
-    assert!(!second.is_writer());
-    let names = ["bad.go", "copy.go"];
-    assert_eq!(scene.skipped(&mut second), names.map(|name| (name.to_owned(), SkipReason::Quarantined)));
-
-    // The first ends while it reads what the second has yet to see: for who takes over that is a strike.
-    let mut second = scene.open();
-    drop(writer);
-    let notes = scene.index_folder().join("notes");
-    fs::write(&notes, [content(&program(55)), 0].map(u64::to_le_bytes).concat()).expect("a file");
-    refresh(&mut second);
-    assert!(second.is_writer() && fs::read(notes).expect("a file").iter().all(|byte| *byte == 0));
-    drop(second);
-    scene.write("next.go", 55);
-    assert_eq!([(); 2].map(|()| scene.crashes(content(&program(55)), None)), [true, false]);
 }
 
 #[test]

@@ -87,14 +87,6 @@ fn flip(path: &Path, at: usize) {
     fs::write(path, bytes).expect("a file can be written");
 }
 
-/// Leaves what a process does that ends while it reads this.
-fn crash(place: &Place, text: &str) {
-    let notes = &place.index_files("notes")[0];
-    let mut bytes = fs::read(notes).expect("a file");
-    bytes[..8].copy_from_slice(&dupi::freshness::content(text.as_bytes()).to_le_bytes());
-    fs::write(notes, bytes).expect("a file can be written");
-}
-
 /// A number of `--stats`, by the name that it stands beside.
 fn figures(stats: &str, name: &str) -> Vec<u64> {
     let lines = stats.lines().filter(|line| line.split_whitespace().next() == Some(name));
@@ -522,25 +514,4 @@ fn help_has_examples_of_every_flag() {
     for flag in ["--index-dir ~/ci", "--no-index"] {
         assert!(help.contains(&format!("\n  dupi-lsp --check {flag}")), "{flag}: {help}");
     }
-}
-
-#[test]
-fn what_has_crashed_twice_is_shown_as_skipped_until_the_index_is_cleared() {
-    let place = Place::new();
-    let text = program("d", "Sum");
-    place.check(&[]);
-    for _ in 0..2 {
-        crash(&place, &text);
-        place.check(&[]);
-    }
-    place.workspace.write("d.go", &text);
-    let shown = "skipped d.go: crashed while it was read";
-    let run = place.run(&["--check", "--skipped"]);
-    assert!(run.stdout.contains(shown), "{}", run.stdout);
-    assert_eq!((run.code, run.stderr.as_str()), (1, ""), "the others are still compared");
-    let skipped = place.check(&[]).json()["scanned"]["skipped"].to_string();
-    assert!(skipped.contains("crashed while it was read"), "{skipped}");
-    assert_eq!(place.run(&["index", "--verify"]).code, 0);
-    assert_eq!(place.run(&["index", "--clear"]).code, 0);
-    assert_eq!(place.same(&[]), 1);
 }

@@ -22,6 +22,7 @@ mod preferences;
 mod report;
 mod similar;
 mod terminal;
+mod trial;
 mod unblot;
 mod workspace;
 
@@ -78,9 +79,13 @@ enum Command {
     Doctor(Box<doctor::Arguments>),
     /// Show what can be set in an editor
     Settings(preferences::Arguments),
+    /// Tokenize standard input, to see whether that ends the process
+    #[command(hide = true)]
+    Tokenize(trial::Arguments),
 }
 
 fn main() -> ExitCode {
+    dupi::quarantine::set_trial(trial::ends_its_process);
     let arguments = match Arguments::try_parse_from(with_subcommand(std::env::args_os())) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -112,6 +117,7 @@ fn main() -> ExitCode {
         Some(Command::Corpus(arguments)) => corpus::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Settings(arguments)) => preferences::run(&arguments),
+        Some(Command::Tokenize(arguments)) => trial::run(&arguments),
         None => lsp::run(arguments.server),
     };
     outcome.unwrap_or_else(|error| {

@@ -118,6 +118,8 @@ impl Document {
         }
         let lexed = &mut scratch.lexed;
         // A tokenizer that panics costs its own file and no other.
+        #[cfg(debug_assertions)]
+        crate::staged::fault(bytes);
         match catch_unwind(AssertUnwindSafe(|| tokenize(language, bytes, lexed))) {
             Ok(Ok(())) => {}
             Ok(Err(ParseFailure::TooSlow)) => return Err(SkipReason::TooSlow),

@@ -30,7 +30,7 @@ use crate::files::{self, Source};
 use crate::freshness::{self, Known, Plan, Reading};
 use crate::locate::{Place, Places};
 use crate::manifest::{Manifest, ReadManifest, SEGMENT, SegmentEntry};
-use crate::quarantine::Quarantine;
+use crate::quarantine::{Quarantine, Sample};
 use crate::raw::Settled;
 use crate::search::{Progress, Report};
 use crate::segment::{self, Entry, Fresh, Segment, Unusable};
@@ -111,7 +111,7 @@ impl Workspace {
     ) -> Buffer {
         let shown = files::show(path.strip_prefix(&self.root).unwrap_or(path));
         let source = Source::new(path.to_owned(), shown.clone());
-        let content = freshness::content(text);
+        let sample = Sample { content: freshness::content(text), path, language, bytes: text };
         let tokenize = || {
             let scratch = &mut Scratch::default();
             match language {
@@ -121,11 +121,11 @@ impl Workspace {
             }
         };
         let document = match is_edit {
-            true => quarantine.guard_unnoted(content, tokenize),
-            false => quarantine.guard(content, tokenize),
+            true => quarantine.guard_unnoted(sample, tokenize),
+            false => quarantine.guard(sample, tokenize),
         };
         let document = document.unwrap_or(Err(SkipReason::Quarantined));
-        Buffer::new(shown, content, document, &Blotting::of(&self.settings))
+        Buffer::new(shown, sample.content, document, &Blotting::of(&self.settings))
     }
 }
 

@@ -39,6 +39,8 @@ pub mod settings;
 pub mod simhash;
 pub mod skip;
 pub mod snapshot;
+#[cfg(debug_assertions)]
+mod staged;
 pub mod store;
 pub mod streams;
 mod suppress;

@@ -9,7 +9,7 @@
 //!   *.seg           segments, each written once
 //!   <name>.tmp      a file being written, or what a crash has left of one
 //!   lock            empty; locked by the one process that writes, never deleted
-//!   notes, strikes  what is being read, and what must not be (see `quarantine`)
+//!   notes, suspects what is being read, and what was when a process ended (see `quarantine`)
 //! ```
 //!
 //! What lasts, and from when: the content of a file when `write` returns, its name when the next `sync` returns. A name

@@ -3,7 +3,6 @@
 //! `victim build INDEX ROOT [KILL_AT]`   open, refresh, merge, report; aborts at the operation KILL_AT of the store
 //! `victim hold INDEX ROOT`              open and refresh, say "ready", and keep the lock until it is killed
 //! `victim damage INDEX ROOT STRIDE`     flip each STRIDE-th byte and cut at each, of each file: the answer stays right
-//! `victim crash INDEX ROOT CONTENT [FILE]`  refresh, or open a buffer with what FILE holds; aborts when it reads CONTENT
 //! `victim cut INDEX ROOT LENGTH ASK`    cut the segments that are open to LENGTH, then ASK: none of it ends the process
 #![allow(clippy::print_stdout, reason = "a command line")]
 
@@ -30,7 +29,6 @@ fn main() -> anyhow::Result<()> {
         "build" => build(folder, root, number),
         "hold" => hold(folder, root),
         "damage" => damage(folder, root, number.context("a stride")? as usize),
-        "crash" => crash(folder, root, number.context("a content")?, more.get(1).map(Path::new)),
         "cut" => cut(folder, root, number.context("a length")?, more.get(1).context("what to ask")?),
         _ => bail!("no {what}"),
     }
@@ -53,16 +51,6 @@ fn hold(folder: &Path, root: &Path) -> anyhow::Result<()> {
     ensure!(index.is_writer() && index.is_committed());
     println!("ready");
     std::io::stdin().read_to_end(&mut Vec::new())?;
-    Ok(())
-}
-
-fn crash(folder: &Path, root: &Path, content: u64, buffer: Option<&Path>) -> anyhow::Result<()> {
-    let store = Faulty::new(Arc::new(Folder::create(folder)?), Fault::KillNoted { number: content }, 0);
-    let mut index = Index::open(Arc::new(store), answers::workspace(root, small()), MIN_MEMORY);
-    match buffer {
-        Some(file) => index.set_buffer(&root.canonicalize()?.join("open.go"), &fs::read(file)?),
-        None => drop(index.refresh(&|_| {})?),
-    }
     Ok(())
 }
 

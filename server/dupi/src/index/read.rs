@@ -9,6 +9,7 @@ use super::Index;
 use crate::document::{self, Document, Scratch};
 use crate::files::Source;
 use crate::freshness::{self, Known, Reading, read_settled};
+use crate::quarantine::Sample;
 use crate::segment::{Entry, Fresh, What};
 use crate::skip::SkipReason;
 
@@ -53,13 +54,19 @@ impl Index {
             let known = Known::new(stamp, content, started);
             // Not if it was cut since the refresh began: then the file is parsed again.
             let document = if part.segment.is_whole() { part.segment.document(ordinal) } else { None };
-            if document.is_some() || !entry.is_document() {
+            // What has ended a process is tried again by each, which quarantine decides.
+            let is_tried = matches!(entry.what, What::Skipped(SkipReason::Quarantined));
+            if document.is_some() || !entry.is_document() && !is_tried {
                 return Read::Same(Fresh { entry: Entry { known, ..entry.clone() }, document });
             }
         }
         let tokenize = || Document::parse(source, &bytes, settings, scratch);
-        let document = self.quarantine.guard(content, tokenize).unwrap_or(Err(SkipReason::Quarantined));
-        self.remember(source, Known::new(stamp, content, started), document)
+        let sample = Sample { content, path: &source.path, language: None, bytes: &bytes };
+        let known = Known::new(stamp, content, started);
+        match self.quarantine.guard(sample, tokenize) {
+            Some(document) => self.remember(source, known, document),
+            None => self.remember(source, known.unsettled(), Err(SkipReason::Quarantined)),
+        }
     }
 
     fn remember(&self, source: &Source, known: Known, read: Result<Option<Document>, SkipReason>) -> Read {
@@ -76,11 +83,11 @@ impl Index {
         let path = source.path.strip_prefix(&self.workspace.root).unwrap_or(&source.path);
         let path = (path != Path::new(&source.shown)).then(|| path.to_owned());
         let entry = Entry { shown: source.shown.clone(), path, known, what };
-        // What is too large, or no source, is not looked into: it is the same as long as that is so.
+        // What is not looked into (too large, no source) has no content: it is the same as long as that is so.
         let before = self.current(&source.shown).map(|(_, _, before)| (before.known.content, before.what));
         let same = match (before, what) {
             (Some((_, What::Other)), What::Other) => known.content == 0,
-            (Some((0, What::Skipped(before))), What::Skipped(now)) => known.content == 0 && before == now,
+            (Some((content, What::Skipped(before))), What::Skipped(now)) => content == known.content && before == now,
             _ => false,
         };
         let file = Fresh { entry, document: read.ok().flatten().map(Arc::new) };

@@ -366,6 +366,7 @@ fn fault_37_no_line_of_a_log_is_a_command_of_the_ci() {
         &["like", &format!("{file}:4-20")],
         &["index", "--stats"],
         &["index", "--verify"],
+        &["doctor"],
         &["report", "-o", "::error::page.html"],
         &["--check", "::error::none", "--no-config"],
         &["--check", "--none\n::error::none"],

@@ -27,6 +27,15 @@ pub use languages::LANGUAGES;
 use leaves::{Leaves, ParseFailure, Syntax};
 use token::{Lexed, Token};
 
+/// The version of tokens and units. An index that was made with another one is not read, but made anew.
+///
+/// Raise it with everything that can make [`tokenize`] or [`detect`] give another answer for some text: a lexer, the table
+/// of a language, a language more, another version of a grammar crate or of tree-sitter. A test over frozen sources
+/// (`tests/tests/versions.rs`) fails if it was forgotten.
+///
+/// 1: the first that is numbered.
+pub const VERSION: u32 = 1;
+
 /// A fast lexer: tokens without a parse. Accepts any bytes.
 pub struct Lexer {
     /// Fills `tokens`, `comments` and `marks`.

@@ -55,7 +55,7 @@ enum Format {
 #[serde(rename_all = "camelCase")]
 pub struct Diagnosis {
     version: &'static str,
-    engine: &'static str,
+    engine: String,
     platform: String,
     git: Option<String>,
     log: String,

@@ -220,7 +220,7 @@ pub fn fingerprint(settings: &Settings) -> u64 {
     kinds.sort();
     zones.sort();
     let bits = min_similarity.to_bits();
-    let (engine, taboo) = (env!("DUPI_ENGINE"), taboo.fingerprint());
+    let (engine, taboo) = (crate::engine(), taboo.fingerprint());
     let text = format!("{engine} {min_tokens} {min_lines} {test_min_tokens} {bits} {kinds:?} {zones:?} {taboo:x}");
     xxh3_64(text.as_bytes())
 }

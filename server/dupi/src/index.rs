@@ -89,10 +89,12 @@ impl Workspace {
         let blotting = Blotting::of(&self.settings);
         let generated = zones.contains(&Zone::Generated);
         let paths: Vec<String> = self.paths.iter().map(|path| files::show(path)).collect();
+        // A program without some of them takes their files for no sources.
+        let known: Vec<&str> = dupi_grammars::LANGUAGES.iter().map(|language| language.name).collect();
         let text = format!(
             "{} {} {include:?} {exclude:?} {languages:?} {max_file_bytes} {gitignore} {skip_vendored} {skip_hidden} \
-             {generated} {blotting:?} {paths:?} {}",
-            env!("DUPI_ENGINE"),
+             {generated} {blotting:?} {paths:?} {known:?} {}",
+            crate::engine(),
             segment::VERSION,
             files::show(&self.root),
         );

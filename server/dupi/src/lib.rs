@@ -51,16 +51,27 @@ mod zones;
 
 use std::path::PathBuf;
 
-/// Identifies how documents are read and stored: an index of another engine is not used.
-pub fn engine() -> &'static str {
-    env!("DUPI_ENGINE")
-}
-
 pub use class::{Class, Fragment, Kind, Zone};
 pub use ignore::Ignore;
 pub use search::{File, Progress, Report, search};
 pub use settings::Settings;
 pub use skip::{Skip, SkipReason};
+
+/// The version of what is stored and how it is judged, given the tokens. An index that was made with another one is not
+/// read, but made anew.
+///
+/// Raise it with everything that changes documents, blots, stored bytes, raw classes, or which files are skipped. A test
+/// over frozen sources (`tests/tests/versions.rs`) fails if it was forgotten. Files of an index have format versions of
+/// their own: these are for programs that read each other's folders, this is for what no format shows.
+///
+/// 1: the first that is numbered.
+pub const VERSION: u32 = 1;
+
+/// The version of all that an index depends on: of the tokens, and of what is made of them. Not of the program, so that
+/// a release that changes neither keeps the indexes; and not of its sources, which a published crate has in other places.
+pub fn engine() -> String {
+    format!("{}.{VERSION}", dupi_grammars::VERSION)
+}
 
 /// What can go wrong in the engine. Content never does: a file yields tokens, or a reason why it was skipped.
 #[derive(Debug)]

@@ -206,7 +206,7 @@ impl Places {
 }
 
 fn engine() -> u64 {
-    xxh3_64(env!("DUPI_ENGINE").as_bytes())
+    xxh3_64(crate::engine().as_bytes())
 }
 
 /// Of a file as it is, and of its copies.

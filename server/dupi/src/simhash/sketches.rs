@@ -40,7 +40,7 @@ impl Sketching {
     /// A fingerprint of what the hashes depend on.
     pub(crate) fn key(&self) -> u64 {
         let Sketching { grain, weighting, min_tokens, .. } = self;
-        xxh3_64(format!("{} {grain:?} {weighting:?} {min_tokens}", env!("DUPI_ENGINE")).as_bytes())
+        xxh3_64(format!("{} {grain:?} {weighting:?} {min_tokens}", crate::engine()).as_bytes())
     }
 }
 

@@ -251,8 +251,12 @@ fn start_directive(s: &mut Scanner) {
     };
     s.emit(code, start, s.line);
     if matches!(name, b"include" | b"include_next" | b"import") {
-        while matches!(s.peek(0), b' ' | b'\t') {
-            s.at += 1;
+        loop {
+            match (s.peek(0), s.peek(1)) {
+                (b' ' | b'\t', _) => s.at += 1,
+                (b'/', b'*') => s.block_comment(2, b"*/"),
+                _ => break,
+            }
         }
         if s.peek(0) == b'<'
             && let Some(i) = memchr::memchr2(b'>', b'\n', s.rest())
@@ -482,12 +486,13 @@ mod tests {
     }
 
     #[test]
-    fn directives_are_named_without_their_blanks() {
-        let src = "#  include <a b.h> // c\n# pragma once\n";
-        let out = lexed(Dialect::C, src);
-        let codes: Vec<Code> = out.tokens.iter().map(|t| t.code).collect();
-        assert_eq!(codes, [word!("#include"), STRING, word!("#directive"), IDENTIFIER]);
-        assert_eq!(out.marks, [2, 4]);
+    fn directives_are_named_without_their_blanks_and_comments() {
+        for src in ["#  include <a b.h> // c\n# pragma once\n", "#include /* c */ /* d */<a b.h>\n# pragma once\n"] {
+            let out = lexed(Dialect::C, src);
+            let codes: Vec<Code> = out.tokens.iter().map(|t| t.code).collect();
+            assert_eq!(codes, [word!("#include"), STRING, word!("#directive"), IDENTIFIER]);
+            assert_eq!(out.marks, [2, 4]);
+        }
     }
 
     #[test]

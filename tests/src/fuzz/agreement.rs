@@ -35,6 +35,9 @@ impl Life<'_> {
             let what = mutate(self.rng, &mut self.files);
             self.log.push(what);
         }
+        if self.rng.u8(0..16) == 0 {
+            self.add_large();
+        }
         let configuration = self.configuration();
         self.files.insert("dupi.toml".into(), configuration.into_bytes());
         self.ground.write("work", &self.files)?;
@@ -72,6 +75,21 @@ impl Life<'_> {
             self.serve()?;
         }
         Ok(())
+    }
+
+    /// Adds a file that takes its grammar a while, so that stops and kills hit the parser.
+    fn add_large(&mut self) {
+        let slow = ["php", "kotlin", "swift", "scala", "ruby", "bash", "lua"];
+        let Some(source) = pick(self.rng, sources().iter().filter(|source| slow.contains(&source.language))) else {
+            return;
+        };
+        let mut text = String::new();
+        for i in 0..self.rng.usize(20..80) {
+            text += &source.text.replace("value", &format!("value{i}")).replace("name", &format!("name{i}"));
+        }
+        let path = new_path(self.rng, &source.extension);
+        self.log.push(format!("add {} of {} bytes", path.display(), text.len()));
+        self.files.insert(path, text.into_bytes());
     }
 
     fn configuration(&mut self) -> String {

@@ -202,6 +202,11 @@ fn odd_name(rng: &mut Rng, path: &Path) -> PathBuf {
     if cfg!(unix) {
         stems.extend(["a\nb", "q\"q", "back\\slash", "a*", "<b>", "tab\t"]);
     }
+    if rng.u8(0..16) == 0
+        && let Some(name) = name_without_text()
+    {
+        return name;
+    }
     let folders = ["", "", "core", "tests", "vendor", "node_modules", "ä ö", ".git", "x.d", "build"];
     let extension = match rng.u8(0..4) {
         0 => crate::inputs::EXTENSIONS[rng.usize(0..crate::inputs::EXTENSIONS.len())].to_owned(),
@@ -209,4 +214,15 @@ fn odd_name(rng: &mut Rng, path: &Path) -> PathBuf {
     };
     let name = format!("{}.{extension}", stems[rng.usize(0..stems.len())]);
     Path::new(folders[rng.usize(0..folders.len())]).join(name)
+}
+
+/// A name that is no UTF-8, where there can be one.
+fn name_without_text() -> Option<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStringExt;
+        Some(std::ffi::OsString::from_vec(b"no\xfftext.py".to_vec()).into())
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
 }

@@ -18,7 +18,7 @@ from pytest_lsp.protocol import LanguageClientProtocol
 
 from offers import not_offered, unanswered
 
-PATIENCE = 120  # Seconds: a machine that is busy is slow; what takes longer never comes.
+PATIENCE = 300  # Seconds: a machine that is busy is slow; what takes longer never comes.
 FUNCTION = """func {name}(a []int, b int) int {{
 \tsum := 0
 \tfor i, x := range a {{

@@ -26,7 +26,7 @@ export const launch = () =>
 /** Opens a report from disk. What goes wrong there, and what it asks the network for, is in `troubles`. */
 export async function open(browser, path, { width = 1440, height = 900, dark = false, at = "" } = {}) {
   const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(120_000);
   page.troubles = [];
   page.on("console", (message) => page.troubles.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => page.troubles.push(`error: ${error.message}`));

@@ -53,7 +53,7 @@ async function close(page) {
 
 /** What follows from a click or a key is shown a moment later: looks again until it is. */
 async function soon(check) {
-  for (const end = Date.now() + 10_000; ; ) {
+  for (const end = Date.now() + 120_000; ; ) {
     try {
       return await check();
     } catch (trouble) {

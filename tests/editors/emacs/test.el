@@ -8,7 +8,7 @@
 (require 'cl-lib)
 (require 'flymake)
 
-(defconst patience 30 "A busy machine is slow; what takes longer never comes.")
+(defconst patience 180 "A busy machine is slow; what takes longer never comes.")
 (defvar passed 0)
 (defvar failed 0)
 (pcase-let ((`(,name ,plugin ,folder) command-line-args-left))

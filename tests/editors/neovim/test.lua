@@ -3,7 +3,7 @@
 local plugin, server, workspace = unpack(_G.arg)
 
 --- A busy machine is slow; what takes longer never comes.
-local PATIENCE = 30000
+local PATIENCE = 180000
 
 vim.g.dupi = { cmd = { server } }
 vim.opt.rtp:prepend(plugin)

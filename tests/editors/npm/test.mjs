@@ -25,7 +25,7 @@ async function test(name, body) {
 
 function run(command, ...args) {
   const cwd = command === 'npm' || command === 'npx' ? installed : project
-  return spawnSync(command, args, { cwd, encoding: 'utf8', timeout: 120_000 })
+  return spawnSync(command, args, { cwd, encoding: 'utf8', timeout: 600_000 })
 }
 
 /** The server, started as an editor does. */
@@ -38,7 +38,7 @@ function start() {
     child.stdin.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
   }
   const sees = async (part) => {
-    while (!text.includes(part)) await once(child.stdout, 'data', { signal: AbortSignal.timeout(30_000) })
+    while (!text.includes(part)) await once(child.stdout, 'data', { signal: AbortSignal.timeout(180_000) })
   }
   const ended = once(child, 'exit')
   return { child, send, sees, ended }

@@ -12,7 +12,7 @@ const MARK = '.editor-group-container.active .glyph-margin-widgets .cgmr';
 const ROWS = '.tree-explorer-viewlet-tree-view .monaco-list-row';
 const STATUS = '.statusbar-item[id="dupi.dupi.dupi.status"], .statusbar-item[id="dupi.dupi"]';
 
-const SCENE_MS = 150_000;
+const SCENE_MS = 600_000;
 
 let vscode;
 let hasFailed = false;

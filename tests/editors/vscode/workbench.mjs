@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /** What has not happened by then never will. */
-const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 60_000);
+const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 180_000);
 const SETTINGS = {
   'workbench.startupEditor': 'none',
   'workbench.colorTheme': 'Default Dark Modern',

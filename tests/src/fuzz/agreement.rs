@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
 use fastrand::Rng;
+use serde_json::json;
 
 use super::corpus::{Files, new_path, pick, sources};
 use super::ground::{Ground, put};
@@ -251,7 +252,10 @@ impl Life<'_> {
     /// What the server says of all files, with one of them open and edited, is what a check says of the saved text.
     fn serve(&mut self) -> Result<()> {
         let root = self.ground.root();
-        let mut editor = Editor::start(Client::rich(&root));
+        let mut client = Client::rich(&root);
+        // Columns as a check counts them.
+        client.capabilities["general"]["positionEncodings"] = json!(["utf-16"]);
+        let mut editor = Editor::start(client);
         self.ground.tally.servers += 1;
         editor.settle();
         let mut files = self.files.clone();

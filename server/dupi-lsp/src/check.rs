@@ -155,7 +155,7 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
         shown.iter_mut().zip(places).for_each(|(finding, places)| finding.places = places);
     } else {
         let classes: Vec<Class> = shown[..n_located].iter().map(|finding| finding.class.clone()).collect();
-        let places = locate_in(&report.files, &classes, &|file| Some(texts.read(file)));
+        let places = locate_in(&report.files, &classes, &|file| texts.read(file));
         shown.iter_mut().zip(places).for_each(|(finding, places)| finding.places = places);
     }
     if arguments.blame {
@@ -309,7 +309,7 @@ pub fn places(
 }
 
 /// A report as `--format json` writes it where nobody has set a limit.
-pub fn json(report: &Report) -> serde_json::Value {
+pub fn json(report: &Report) -> Result<serde_json::Value> {
     let texts = Texts::default();
     let places = locate(&report.files, &report.classes);
     let finding = |(class, places)| Finding { places, ..Finding::new(class, &report.files, &texts) };
@@ -323,8 +323,8 @@ pub fn json(report: &Report) -> serde_json::Value {
         manner: Manner { top: usize::MAX, list_skipped: false, took: Duration::ZERO, changes: None },
     };
     let mut written = Vec::new();
-    let json = json::write(&mut written, &findings).ok().and_then(|()| serde_json::from_slice(&written).ok());
-    json.unwrap_or_default()
+    json::write(&mut written, &findings)?;
+    Ok(serde_json::from_slice(&written)?)
 }
 
 /// What a check is made of: the classes, and the index that they came from, if it was one.

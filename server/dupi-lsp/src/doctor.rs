@@ -151,7 +151,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut out = anstream::stdout();
     match arguments.format {
         Format::Text => write!(out, "{}", diagnosis.text())?,
-        Format::Json => writeln!(out, "{:#}", diagnosis.json())?,
+        Format::Json => writeln!(out, "{:#}", diagnosis.json()?)?,
     }
     Ok(ExitCode::from(if diagnosis.attention.is_empty() { 0 } else { ATTENTION }))
 }
@@ -172,10 +172,10 @@ impl Diagnosis {
         Diagnosis { version, engine, platform, git, log, folders, attention }
     }
 
-    pub fn json(&self) -> Value {
-        let mut value = serde_json::to_value(self).unwrap_or_default();
+    pub fn json(&self) -> serde_json::Result<Value> {
+        let mut value = serde_json::to_value(self)?;
         strings(&mut value, &|text| *text = without_home(text));
-        value
+        Ok(value)
     }
 
     pub fn text(&self) -> String {

@@ -14,7 +14,7 @@ use std::fs::Metadata;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rayon::prelude::*;
@@ -322,7 +322,8 @@ fn not_started(error: std::io::Error) -> anyhow::Error {
 }
 
 fn seconds(time: SystemTime) -> Time {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    // A time before 1970 is none that git has written: then the content is looked at.
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     (since.as_secs() as u32, since.subsec_nanos())
 }
 
@@ -425,8 +426,9 @@ fn parse_index(output: &[u8]) -> Option<Vec<Entry>> {
 
 /// `  key: value TAB key: value`.
 fn parse_stamp_line<'a>(line: &'a [u8], into: &mut BTreeMap<&'a str, &'a str>) {
-    let fields = std::str::from_utf8(line).unwrap_or_default().split('\t');
-    into.extend(fields.filter_map(|field| field.trim_ascii().split_once(": ")));
+    // A line without fields is no stamp, so that the content is looked at.
+    let Ok(line) = std::str::from_utf8(line) else { return };
+    into.extend(line.split('\t').filter_map(|field| field.trim_ascii().split_once(": ")));
 }
 
 impl Stamp {
@@ -458,7 +460,8 @@ fn parse_blame(output: &[u8]) -> Blame {
             let known = blame.commits.entry(commit.clone()).or_default();
             match key {
                 "author" => known.author = value.to_owned(),
-                "author-time" => known.time = value.parse().unwrap_or_default(),
+                // Of a commit with a time that is no number nothing else is believed either: see `Brought::of`.
+                "author-time" => known.time = value.parse().unwrap_or(i64::MAX),
                 "summary" => known.summary = value.to_owned(),
                 _ => {}
             }

@@ -481,8 +481,12 @@ impl Keeper {
         let files = index.snapshot().n_documents();
         (self.tell)(News::Refreshed { snapshot: index.snapshot(), files });
         let counted = files <= MAX_COUNTED && !self.stop.load(Ordering::Relaxed) && !self.has_ended();
-        let report = counted.then(|| index.report(&self.workspace.settings));
-        let classes = report.and_then(|report| report.ok()).map(|report| report.classes.len());
+        let report = counted.then(|| index.report(&self.workspace.settings)).transpose();
+        let report = report.unwrap_or_else(|error| {
+            (self.tell)(News::Trouble(error.to_string()));
+            None
+        });
+        let classes = report.map(|report| report.classes.len());
         for trouble in index.troubles() {
             (self.tell)(News::Trouble(trouble));
         }

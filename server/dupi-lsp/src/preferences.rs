@@ -229,7 +229,11 @@ impl Preferences {
             hover: flag("hover.enable"),
             containment: flag("hover.containment"),
             memory: used.get("memory").and_then(Value::as_u64).unwrap_or(MEMORY),
-            options: serde_json::from_value(Value::Object(options)).unwrap_or_default(),
+            // Each was found good by itself.
+            options: serde_json::from_value(Value::Object(options)).unwrap_or_else(|error| {
+                wrong.push(format!("`dupi`: {error}"));
+                Options::default()
+            }),
             changed,
         };
         (preferences, wrong)

@@ -14,6 +14,7 @@
 //! ```
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -117,7 +118,7 @@ impl Answer {
         self.raw.iter().map(|raw| &raw.class)
     }
 
-    pub fn write(&self) -> Vec<u8> {
+    pub fn write(&self) -> io::Result<Vec<u8>> {
         let mut raw: Vec<&Raw> = self.raw.iter().collect();
         raw.sort_by(|a, b| a.class.copies.cmp(&b.class.copies));
         let mut body = Vec::new();
@@ -342,7 +343,7 @@ mod tests {
             let updated = answer.update(&members(&new), &new, gone, &settings).expect("all can be read");
             let found = Answer::find(&members(&new), &new, &settings).expect("all can be read");
             prop_assert_eq!(sorted(&updated), sorted(&found), "{:?} to {:?}", before, after);
-            let read = Answer::read(&updated.write()).expect("what was written");
+            let read = Answer::read(&updated.write().expect("written")).expect("what was written");
             prop_assert_eq!(sorted(&read), sorted(&updated));
             prop_assert_eq!(read.identities, updated.identities);
         }
@@ -378,7 +379,7 @@ mod tests {
         let shelf = Shelf::new(documents(&[program.clone(), program], &settings()), &settings());
         let answer = Answer::find(&members(&shelf), &shelf, &settings()).expect("all can be read");
         assert!(!answer.raw.is_empty());
-        let bytes = answer.write();
+        let bytes = answer.write().expect("written");
         assert_eq!(Answer::read(&bytes).map(|read| sorted(&read)), Some(sorted(&answer)));
         for i in 0..bytes.len() {
             assert_eq!(Answer::read(&bytes[..i]), None);

@@ -1,6 +1,8 @@
 //! Numbers in files: LEB128 and little-endian, read with bounds. Wrong bytes give nothing, never a panic.
 //! And the frame around what is kept beside an index.
 
+use std::io;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What is around a file that is kept, and can always be made anew.
@@ -18,14 +20,14 @@ impl Frame {
     const CHECKSUM: usize = 8;
 
     /// `key`: what the body is of; it is for who reads it to compare.
-    pub fn wrap(&self, key: u64, body: &[u8], level: i32) -> Vec<u8> {
+    pub fn wrap(&self, key: u64, body: &[u8], level: i32) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
         out.extend(self.magic);
         out.extend(self.version.to_le_bytes());
         out.extend(key.to_le_bytes());
-        out.extend(zstd::bulk::compress(body, level).unwrap_or_default());
+        out.extend(zstd::bulk::compress(body, level)?);
         out.extend(xxh3_64(&out).to_le_bytes());
-        out
+        Ok(out)
     }
 
     /// The key and the body, as it was compressed. Nothing, unless these bytes are whole and of this version.

@@ -17,6 +17,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -344,7 +345,7 @@ impl Sharing {
         of_document.par_iter().enumerate().with_min_len(16).map_init(Vec::new, contained).collect()
     }
 
-    pub fn write(&self) -> Vec<u8> {
+    pub fn write(&self) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         put(&mut body, self.documents.len() as u64);
         self.documents.iter().for_each(|(identity, _)| body.extend(identity.to_le_bytes()));
@@ -556,7 +557,7 @@ mod tests {
             ends: vec![2, 5],
             holders: vec![0, 2, 0, 1, 2],
         };
-        let written = sharing.write();
+        let written = sharing.write().expect("written");
         assert_eq!(Sharing::read(&written), Some(sharing));
         for i in 0..written.len() {
             assert_eq!(Sharing::read(&written[..i]), None);

@@ -317,7 +317,18 @@ impl<'a> Walk<'a> {
             visit(&folder.path);
         }
         match fs::read_dir(&folder.path) {
-            Ok(entries) => self.entries(&folder, entries.flatten().collect(), scope, &mut found),
+            Ok(entries) => {
+                let (mut read, mut is_whole) = (Vec::new(), true);
+                // What could be listed counts, and that it is not all is told.
+                entries.for_each(|entry| match entry {
+                    Ok(entry) => read.push(entry),
+                    Err(_) => is_whole = false,
+                });
+                if !is_whole {
+                    self.skip(&folder.path, folder.shown.clone(), SkipReason::Unreadable, &mut found);
+                }
+                self.entries(&folder, read, scope, &mut found);
+            }
             Err(_) => self.skip(&folder.path, folder.shown.clone(), SkipReason::Unreadable, &mut found),
         }
         self.keep(found);
@@ -343,6 +354,7 @@ impl<'a> Walk<'a> {
             found.skipped.extend(unheeded.into_iter().map(skip));
         }
         for entry in entries {
+            // Where a folder's list does not tell the kind, the file is asked, and may have gone since.
             let Ok(kind) = entry.file_type() else { continue };
             let (name, is_dir) = (entry.file_name(), kind.is_dir());
             if !is_dir && (self.visit.is_some() || !may_be_source(&name)) {

@@ -446,7 +446,7 @@ impl Index {
         let known = |shown: &str| self.known(shown);
         let plan = freshness::plan(&found.sources, known, self.by_path.keys().map(String::as_str));
         self.left_out = found.skipped;
-        Ok(self.take(plan, Reading::Bulk, progress))
+        self.take(plan, Reading::Bulk, progress)
     }
 
     /// The same for a few paths that are said to have changed: files, or folders with all that is below them.
@@ -463,7 +463,7 @@ impl Index {
         self.left_out.extend(found.skipped);
         self.left_out.sort();
         self.left_out.dedup();
-        Ok(self.take(plan, Reading::Changed, &|_| {}))
+        self.take(plan, Reading::Changed, &|_| {})
     }
 
     /// Files of the index are no sources, but each commit would change one that it remembers, and so need another.
@@ -503,7 +503,7 @@ impl Index {
     }
 
     /// Reads what the plan says, makes segments of it and commits them.
-    fn take(&mut self, plan: Plan, reading: Reading, progress: &(dyn Fn(Progress) + Sync)) -> Changes {
+    fn take(&mut self, plan: Plan, reading: Reading, progress: &(dyn Fn(Progress) + Sync)) -> Result<Changes, Error> {
         let mut changes = Changes { same: plan.same, ..Changes::default() };
         let limit = (self.memory / 100 * FRESH_PERCENT) as usize;
         let mut fresh: Vec<Fresh> = Vec::new();
@@ -552,12 +552,12 @@ impl Index {
                 }
             }
             if weight > limit {
-                made.extend(self.make_segment(std::mem::take(&mut fresh)));
+                made.push(self.make_segment(std::mem::take(&mut fresh))?);
                 weight = 0;
             }
         }
         if !fresh.is_empty() {
-            made.extend(self.make_segment(fresh));
+            made.push(self.make_segment(fresh)?);
         }
         if !made.is_empty() || !replaced.is_empty() {
             for shown in &replaced {
@@ -574,18 +574,19 @@ impl Index {
         }
         self.commit();
         self.quarantine.keep(&*self.store);
-        changes
+        Ok(changes)
     }
 
     /// A new part: on disk, if this process may write there, else in memory.
-    fn make_segment(&mut self, files: Vec<Fresh>) -> Option<Part> {
-        let Some(bytes) = segment::write(files, &Blotting::of(&self.workspace.settings)) else {
-            self.trouble("some files are too large to be indexed", &"they are left out");
-            return None;
-        };
+    /// What cannot become a segment is no answer: its files would be missing without a word.
+    fn make_segment(&mut self, files: Vec<Fresh>) -> Result<Part, Error> {
+        let path = || self.workspace.root.clone();
+        let bytes = segment::write(files, &Blotting::of(&self.workspace.settings))
+            .map_err(|source| Error::Make { path: path(), source })?;
         let (name, bytes) = self.keep(bytes);
-        let segment = Segment::written(bytes, &self.workspace.root)?;
-        Some(Part::new(name, segment, &[]))
+        let segment = Segment::written(bytes, &self.workspace.root)
+            .ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
+        Ok(Part::new(name, segment, &[]))
     }
 
     /// Writes the bytes of a segment, and gives them back as they are to be read.
@@ -605,7 +606,7 @@ impl Index {
     fn write_segment(&self, bytes: &[u8]) -> io::Result<String> {
         let checksum = segment::checksum_of(bytes).ok_or(ErrorKind::InvalidData)?;
         let name = format!("{:x}-{checksum:016x}{SEGMENT}", self.generation + 1);
-        self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(bytes))?;
+        self.write_whole(&name, bytes)?;
         Ok(name)
     }
 
@@ -670,7 +671,8 @@ impl Index {
         }
     }
 
-    /// The classes that the file has a copy of, worst first. None, if it is no document.
+    /// The classes that the file has a copy of, worst first. None, if it is no document, or if the index was cut and
+    /// cannot be made whole.
     pub fn clones_of(&mut self, path: &Path, settings: &Settings) -> Option<clones::Clones> {
         let shown = self.shown(path);
         let clones = self.snapshot.clones_of(&shown, settings);
@@ -713,7 +715,7 @@ impl Index {
         }
         let Settled { shown: classes, ignored } = snapshot::settled(&answer, &files, settings);
         if self.may_keep() && !self.kept_answers.contains(&key) {
-            let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&answer.write()));
+            let written = answer.write().and_then(|bytes| self.write_whole(&name, &bytes));
             match written.and_then(|()| self.drop_others(&name, ANSWER)) {
                 Ok(()) => drop(self.kept_answers.insert(key)),
                 Err(error) => self.trouble("what was found is not kept", &error),
@@ -749,13 +751,16 @@ impl Index {
     }
 
     /// Keeps what was found beside the segments, if it may be. `trouble`: what to say if it cannot.
-    fn keep_beside(&mut self, name: &str, bytes: impl FnOnce() -> Vec<u8>, trouble: &'static str) {
-        if self.may_keep() {
-            let bytes = bytes();
-            if let Err(error) = self.store.write(name, &mut |out: &mut dyn Write| out.write_all(&bytes)) {
-                self.trouble(trouble, &error);
-            }
+    fn keep_beside(&mut self, name: &str, bytes: impl FnOnce() -> io::Result<Vec<u8>>, trouble: &'static str) {
+        if self.may_keep()
+            && let Err(error) = bytes().and_then(|bytes| self.write_whole(name, &bytes))
+        {
+            self.trouble(trouble, &error);
         }
+    }
+
+    fn write_whole(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.store.write(name, &mut |out: &mut dyn Write| out.write_all(bytes))
     }
 
     /// What others hold of each file, in the order of their paths: as of now, and only for files that changed since it was

@@ -85,6 +85,11 @@ pub enum Error {
         pattern: String,
         source: globset::Error,
     },
+    /// An index of what was read cannot be made.
+    Make {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     /// An index that was opened can no longer be read.
     Index {
         path: PathBuf,
@@ -95,6 +100,7 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            Error::Make { path, source } => write!(f, "cannot make an index of {}: {source}", path.display()),
             Error::Index { path } => write!(f, "the index of {} can no longer be read: try again", path.display()),
             Error::Glob { key, pattern, source } => write!(f, "bad glob in `{key}`: `{pattern}`: {}", source.kind()),
         }

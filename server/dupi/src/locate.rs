@@ -9,6 +9,7 @@
 //! ```
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::ops::Range;
 
 use dupi_grammars::token::{Lexed, Token, varies};
@@ -163,7 +164,7 @@ impl Places {
         places
     }
 
-    pub fn write(&self) -> Vec<u8> {
+    pub fn write(&self) -> io::Result<Vec<u8>> {
         let mut known: Vec<(&u64, &Vec<Offsets>)> = self.known.iter().collect();
         known.sort_unstable();
         let mut body = Vec::new();
@@ -268,7 +269,7 @@ mod tests {
 
         let mut places = Places::default();
         assert_eq!(places.locate(&report.files, &identities, &report.classes), found);
-        let written = places.write();
+        let written = places.write().expect("written");
         let mut places = Places::read(&written).unwrap();
         report.files.iter().for_each(|file| std::fs::remove_file(&file.path).unwrap());
         assert_eq!(places.locate(&report.files, &identities, &report.classes), found);

@@ -110,7 +110,7 @@ fn collect_within(base: &Path, keep: &Path, now: SystemTime, max_total: u64) -> 
     let mut removed = Vec::new();
     for index in indexes {
         // A clock that was set back makes no index old.
-        let age = now.duration_since(index.used).unwrap_or_default();
+        let age = now.duration_since(index.used).unwrap_or(Duration::ZERO);
         // The two last names are unique in `base`, however that is spelled.
         let is_kept =
             index.names().is_none_or(|(workspace, profile)| keep.ends_with(Path::new(workspace).join(profile)));

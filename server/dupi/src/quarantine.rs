@@ -121,7 +121,8 @@ impl Quarantine {
     /// For the process that writes: what the one before it had noted when it ended is suspect, and notes are taken.
     pub fn open(store: &dyn Store) -> Quarantine {
         let mut quarantine = Quarantine::look(store);
-        let notes = store.read(NOTES, (N_SLOTS * 8) as u64).unwrap_or_default();
+        // Mostly there are none. Where they cannot be read nobody is suspected, which costs a crash and no file.
+        let notes = store.read(NOTES, (N_SLOTS * 8) as u64).unwrap_or_else(|_| Vec::new());
         let mut noted: Vec<u64> = notes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         noted.retain(|&content| content != 0);
         // This empties them. If it fails, the next process finds them again.

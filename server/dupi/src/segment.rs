@@ -21,6 +21,7 @@
 //! ```
 
 use std::cell::RefCell;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -122,9 +123,24 @@ impl Fresh {
     }
 }
 
-/// The bytes of a segment of these files. None, if one is too large to be stored.
-pub fn write(mut files: Vec<Fresh>, blotting: &Blotting) -> Option<Vec<u8>> {
+/// The bytes of a segment of these files. One that is too large to be stored is skipped for that reason, and costs no
+/// other file. Fails if the system refuses memory.
+pub fn write(files: Vec<Fresh>, blotting: &Blotting) -> io::Result<Vec<u8>> {
+    write_unless(files, blotting, streams::is_too_large)
+}
+
+fn write_unless(
+    mut files: Vec<Fresh>,
+    blotting: &Blotting,
+    is_too_large: impl Fn(&Document) -> bool,
+) -> io::Result<Vec<u8>> {
     files.sort_by(|a, b| a.entry.shown.cmp(&b.entry.shown));
+    for file in &mut files {
+        if file.document.as_deref().is_some_and(&is_too_large) {
+            file.document = None;
+            file.entry.what = What::Skipped(SkipReason::TooLarge);
+        }
+    }
     let documents: Vec<&Document> = files.iter().filter_map(|file| file.document.as_deref()).collect();
     let dictionary = Dictionary::of(&documents);
     let ranges = streams::plan(&documents);
@@ -134,16 +150,17 @@ pub fn write(mut files: Vec<Fresh>, blotting: &Blotting) -> Option<Vec<u8>> {
             || Encoder::new(&dictionary),
             |encoder, range| {
                 let mut out = Vec::new();
-                encoder.block(&documents[range.clone()], &mut out).then_some(out)
+                encoder.block(&documents[range.clone()], &mut out)?;
+                Ok(out)
             },
         )
-        .collect::<Option<_>>()?;
+        .collect::<io::Result<_>>()?;
     let mut out = Vec::new();
     out.extend(MAGIC);
     out.extend(VERSION.to_le_bytes());
     blocks.iter().for_each(|block| out.extend(block));
     let mut ends = vec![out.len() as u64];
-    dictionary.write(&mut out);
+    dictionary.write(&mut out)?;
     ends.push(out.len() as u64);
     let lengths: Vec<(usize, usize)> = ranges.iter().map(Range::len).zip(blocks.iter().map(Vec::len)).collect();
     drop(blocks);
@@ -171,13 +188,13 @@ pub fn write(mut files: Vec<Fresh>, blotting: &Blotting) -> Option<Vec<u8>> {
     posts::write(&mut posts, files.len() as u32 * N_TEXTS, &mut out);
     drop(posts);
     ends.push(out.len() as u64);
-    out.extend(zstd::bulk::compress(&table(&files, &lengths), TABLE_LEVEL).unwrap_or_default());
+    out.extend(zstd::bulk::compress(&table(&files, &lengths), TABLE_LEVEL)?);
     ends.push(out.len() as u64);
     ends.iter().for_each(|end| out.extend(end.to_le_bytes()));
     out.extend(xxh3_64(&out).to_le_bytes());
     out.extend(VERSION.to_le_bytes());
     out.extend(MAGIC);
-    Some(out)
+    Ok(out)
 }
 
 const RACY: u8 = 1;
@@ -501,4 +518,39 @@ fn read_entries(table: &mut Reader<'_>) -> Option<Vec<Entry>> {
         }
     }
     table.is_empty().then_some(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::tests::document;
+    use crate::settings::Settings;
+
+    fn fresh(shown: &str, n_lines: usize) -> Fresh {
+        let text = format!("package a\n{}", "var x = f(1)\n".repeat(n_lines));
+        let document = document(shown, &text, &Settings::default()).expect("a good text");
+        let what = What::Document {
+            language: document.language,
+            n_lines: document.n_lines,
+            n_tokens: document.codes.len() as u32,
+            generated: false,
+        };
+        let known = Known { stamp: Stamp::UNKNOWN, content: 1, racy: false };
+        let entry = Entry { shown: shown.to_owned(), path: None, known, what };
+        Fresh { entry, document: Some(Arc::new(document)) }
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_to_be_stored_is_skipped_and_costs_no_other() {
+        let files = vec![fresh("z.go", 10), fresh("large.go", 200), fresh("a.go", 10)];
+        let is_too_large = |document: &Document| document.codes.len() > 500;
+        let bytes = write_unless(files, &Blotting::of(&Settings::default()), is_too_large).expect("written");
+        let segment = Segment::open(Bytes::from(bytes), Path::new("")).unwrap_or_else(|error| panic!("{error:?}"));
+        let stored: Vec<(&str, bool)> = (0..)
+            .zip(&segment.entries)
+            .map(|(ordinal, entry)| (entry.shown.as_str(), segment.document(ordinal).is_some()))
+            .collect();
+        assert_eq!(stored, [("a.go", true), ("large.go", false), ("z.go", true)]);
+        assert!(matches!(segment.entries[1].what, What::Skipped(SkipReason::TooLarge)));
+    }
 }

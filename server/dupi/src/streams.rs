@@ -23,6 +23,7 @@ mod dictionary;
 mod structure;
 mod symbols;
 
+use std::io;
 use std::ops::Range;
 
 use dupi_grammars::token::{Code, varies};
@@ -41,6 +42,21 @@ const BLOCK_BYTES: usize = 16 * 1024;
 
 /// The most structure that one document may have. Only who raises the limit on file sizes far can come near it.
 const MAX_STRUCTURE_BYTES: usize = 64 * MAX_FILE_BYTES as usize;
+
+/// Has a document more structure than a block can hold?
+pub fn is_too_large(document: &Document) -> bool {
+    is_larger_than(document, MAX_STRUCTURE_BYTES)
+}
+
+fn is_larger_than(document: &Document, max: usize) -> bool {
+    let size = structure::size(document);
+    // Only of those that could be is it found out.
+    size * structure::MAX_GROWTH > max && {
+        let mut bytes = Vec::new();
+        structure::write(document, &mut bytes);
+        bytes.len() > max
+    }
+}
 
 /// Which documents go in which block, one after the other.
 pub fn plan(documents: &[&Document]) -> Vec<Range<usize>> {
@@ -82,18 +98,14 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Appends a block of documents; `false`, and nothing appended, if they are too large to be stored.
-    #[must_use]
-    pub fn block(&mut self, documents: &[&Document], out: &mut Vec<u8>) -> bool {
+    /// Appends a block of documents, of which none [is too large](is_too_large). Nothing is appended if that fails.
+    pub fn block(&mut self, documents: &[&Document], out: &mut Vec<u8>) -> io::Result<()> {
         self.structure.clear();
         self.symbols.clear();
         let mut lens = Vec::with_capacity(documents.len() * 4);
         for document in documents {
             let (n_structure, n_symbols) = (self.structure.len(), self.symbols.len());
             structure::write(document, &mut self.structure);
-            if self.structure.len() > MAX_STRUCTURE_BYTES {
-                return false;
-            }
             self.predictor.write(document, self.dictionary, &mut self.symbols);
             put(&mut lens, (self.structure.len() - n_structure) as u64);
             put(&mut lens, (self.symbols.len() - n_symbols) as u64);
@@ -101,16 +113,15 @@ impl<'a> Encoder<'a> {
         self.frame.clear();
         self.frame.reserve(compress_bound(self.structure.len()));
         let prefix = self.dictionary.compression();
-        if self.context.compress_using_cdict(&mut self.frame, &self.structure, prefix).is_err() {
-            return false;
-        }
+        let packed = self.context.compress_using_cdict(&mut self.frame, &self.structure, prefix);
+        packed.map_err(|code| io::Error::other(zstd::zstd_safe::get_error_name(code)))?;
         put(out, documents.len() as u64);
         put(out, self.structure.len() as u64);
         put(out, self.frame.len() as u64);
         out.extend_from_slice(&lens);
         out.extend_from_slice(&self.frame);
         out.extend_from_slice(&self.symbols);
-        true
+        Ok(())
     }
 }
 
@@ -260,7 +271,7 @@ mod tests {
 
     fn encode(documents: &[&Document], dictionary: &Dictionary) -> Vec<u8> {
         let mut out = vec![];
-        assert!(Encoder::new(dictionary).block(documents, &mut out));
+        Encoder::new(dictionary).block(documents, &mut out).expect("a block");
         out
     }
 
@@ -270,7 +281,7 @@ mod tests {
 
     fn reread(dictionary: &Dictionary) -> Dictionary {
         let mut bytes = vec![];
-        dictionary.write(&mut bytes);
+        dictionary.write(&mut bytes).expect("written");
         for n in (0..bytes.len()).step_by(bytes.len() / 100 + 1) {
             assert!(Dictionary::read(&bytes[..n]).is_none(), "{n} of {} bytes", bytes.len());
         }
@@ -436,6 +447,14 @@ mod tests {
     }
 
     #[test]
+    fn what_a_block_cannot_hold_is_known_before_it_is_written() {
+        let document = document("a.go", "package a\nvar x = f(1)\n", &Settings::default()).expect("a good text");
+        let mut bytes = Vec::new();
+        structure::write(&document, &mut bytes);
+        assert!(is_larger_than(&document, bytes.len() - 1) && !is_larger_than(&document, bytes.len()));
+    }
+
+    #[test]
     fn blocks_are_of_even_size_and_large_documents_alone() {
         let settings = Settings::default();
         let text = |n: usize| format!("package a\n{}", "var x = f(1)\n".repeat(n));
@@ -466,13 +485,13 @@ mod tests {
         let ranges = plan(&documents);
         let write = |encoder: &mut Encoder<'_>, range: &Range<usize>| {
             let mut out = vec![];
-            assert!(encoder.block(&documents[range.clone()], &mut out));
+            encoder.block(&documents[range.clone()], &mut out).expect("a block");
             out
         };
         let blocks: Vec<Vec<u8>> = ranges.par_iter().map_init(|| Encoder::new(&dictionary), write).collect();
         let written = start.elapsed();
         let mut bytes = vec![];
-        dictionary.write(&mut bytes);
+        dictionary.write(&mut bytes).expect("written");
         let dictionary = Dictionary::read(&bytes).expect("what was written");
 
         let frames: usize = blocks.iter().map(|block| Layout::read(block).expect("a block").frame.len()).sum();

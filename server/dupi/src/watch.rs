@@ -184,7 +184,11 @@ impl Watches {
         let _ = hub.system.sender.send(Message::Add(Box::new(watcher)));
         if let Some(receiver) = hub.receiver.lock().unwrap_or_else(PoisonError::into_inner).take() {
             let system = Arc::clone(&hub.system);
-            thread::Builder::new().name("dupi-watch".to_owned()).spawn(move || run(&receiver, &system)).ok();
+            // Without it nothing would ever happen, and nobody would hear of it.
+            thread::Builder::new()
+                .name("dupi-watch".to_owned())
+                .spawn(move || run(&receiver, &system))
+                .unwrap_or_else(|error| panic!("no thread can be started: {error}"));
         }
         Watch { id, mode, hub }
     }

@@ -65,14 +65,17 @@ pub fn find(git: &Git, findings: &mut [Finding]) {
     for (i, finding) in findings.iter().enumerate() {
         for copy in 0..finding.places.len() {
             let file = finding.file(copy);
-            let entry = wanted.entry(&file.shown).or_insert_with(|| (file, finding.text(copy), Vec::new()));
+            // A file that changed meanwhile is blamed for none of its lines.
+            let text = || finding.text(copy).unwrap_or_else(Vec::new);
+            let entry = wanted.entry(&file.shown).or_insert_with(|| (file, text(), Vec::new()));
             entry.2.push((i, copy));
         }
     }
     let of_file = |(file, content, copies): Copies| {
         let lines: Vec<(u32, u32)> = copies.iter().map(|&(i, copy)| findings[i].line_numbers(copy)).collect();
         let path = file.path.strip_prefix(&git.top).unwrap_or(&file.path);
-        let blame = of_content(git, path, &content, &lines).unwrap_or_default();
+        // Git fails for what is not committed, too. Names are an extra: the lack of one fails no check.
+        let blame = of_content(git, path, &content, &lines).unwrap_or_else(|_| Blame::default());
         copies.into_iter().zip(lines).map(|(copy, lines)| (copy, Brought::of(&blame, lines))).collect::<Vec<_>>()
     };
     let found: Vec<_> = wanted.into_values().collect::<Vec<_>>().into_par_iter().flat_map_iter(of_file).collect();

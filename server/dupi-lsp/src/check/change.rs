@@ -4,6 +4,7 @@
 //! workspace; the answers are those of two full runs.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -94,7 +95,7 @@ pub fn look(index: &mut Index, workspace: &Workspace, wanted: &Wanted) -> Result
     };
     let report = if now.is_empty() { on_disk } else { report_over(&now)? };
     let before_report = report_over(&before)?;
-    let lines = compare(workspace, &now, &before);
+    let lines = compare(workspace, &now, &before)?;
     let texts = now.into_iter().filter_map(|(path, text)| Some((shown(workspace, &path), text?))).collect();
     let mut copied: HashMap<String, Vec<Range<u32>>> = HashMap::new();
     for class in &before_report.classes {
@@ -154,16 +155,34 @@ fn is_on_disk(path: &Path, text: Option<&[u8]>) -> bool {
 }
 
 /// What became of the lines of each file that is not the same in both states.
-fn compare(workspace: &Workspace, now: &Overlay, before: &Overlay) -> HashMap<String, Lines> {
+fn compare(workspace: &Workspace, now: &Overlay, before: &Overlay) -> Result<HashMap<String, Lines>> {
     let mut lines = HashMap::new();
     for (path, old) in before {
-        let new = now.get(path).cloned().unwrap_or_else(|| regular::read(path, workspace.settings.max_file_bytes).ok());
+        let new = match now.get(path) {
+            Some(new) => new.clone(),
+            None => on_disk(path, workspace).with_context(|| format!("cannot read {}", path.display()))?,
+        };
         let (old, new) = (old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default());
         if !is_same_text(old, new) {
             lines.insert(shown(workspace, path), Lines::new(old, new));
         }
     }
-    lines
+    Ok(lines)
+}
+
+/// What a file holds now; none, if it is gone, or one that is not looked at.
+fn on_disk(path: &Path, workspace: &Workspace) -> io::Result<Option<Vec<u8>>> {
+    use ErrorKind::{FileTooLarge, InvalidInput, NotADirectory, NotFound, PermissionDenied};
+    match regular::read(path, workspace.settings.max_file_bytes) {
+        Ok(text) => Ok(Some(text)),
+        // An unreadable one is told by itself.
+        Err(error)
+            if [NotFound, NotADirectory, FileTooLarge, InvalidInput, PermissionDenied].contains(&error.kind()) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 impl Change {

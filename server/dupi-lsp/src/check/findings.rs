@@ -57,8 +57,9 @@ pub struct Finding<'a> {
 pub struct Texts(pub HashMap<String, Vec<u8>>);
 
 impl Texts {
-    pub fn read(&self, file: &File) -> Vec<u8> {
-        self.0.get(&file.shown).cloned().unwrap_or_else(|| regular::read(&file.path, file.bytes).unwrap_or_default())
+    /// None, if a file went, changed or became unreadable since it was looked at.
+    pub fn read(&self, file: &File) -> Option<Vec<u8>> {
+        self.0.get(&file.shown).cloned().or_else(|| regular::read(&file.path, file.bytes).ok())
     }
 }
 
@@ -125,8 +126,8 @@ impl<'a> Finding<'a> {
         &self.file(copy).shown
     }
 
-    /// What stands in a copy's file.
-    pub fn text(&self, copy: usize) -> Vec<u8> {
+    /// What stands in a copy's file, if that can still be read.
+    pub fn text(&self, copy: usize) -> Option<Vec<u8>> {
         self.texts.read(self.file(copy))
     }
 

@@ -182,6 +182,7 @@ impl FromArgMatches for Outputs {
         let mut given: Vec<(usize, Given)> = Vec::new();
         let at = |name: &str| matches.indices_of(name).into_iter().flatten().collect::<Vec<usize>>();
         let formats = matches.get_many::<String>(FORMAT).into_iter().flatten();
+        // Only these are taken by the parser of arguments.
         let formats = formats.filter_map(|name| Format::from_str(name, false).ok());
         given.extend(at(FORMAT).into_iter().zip(formats.map(Given::Format)));
         let files = matches.get_many::<PathBuf>(OUTPUT).into_iter().flatten().cloned();

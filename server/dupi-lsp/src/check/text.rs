@@ -120,8 +120,8 @@ fn write_class(out: &mut dyn Write, n: usize, finding: &Finding) -> io::Result<(
     if class.copies.len() > MAX_COPIES {
         writeln!(out, "   {DIM}… and {} more{DIM:#}", class.copies.len() - MAX_COPIES)?;
     }
-    if let Some(&copy) = copies.first() {
-        preview(out, &finding.text(copy), &finding.places[copy])?;
+    if let Some((copy, text)) = copies.first().and_then(|&copy| Some((copy, finding.text(copy)?))) {
+        preview(out, &text, &finding.places[copy])?;
     }
     writeln!(out)
 }

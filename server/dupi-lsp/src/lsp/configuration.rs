@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dupi::Settings;
 use dupi::index::Workspace;
 use tower_lsp::ls_types::{Diagnostic, DiagnosticSeverity, Position, Range};
 
@@ -15,12 +16,15 @@ pub fn workspace(root: &Path, preferences: &Preferences) -> (Workspace, Option<B
         Ok(None) => Ok(Options::default()),
         Err(error) => Err(BadConfiguration { line: None, message: format!("cannot be read: {error}") }),
     };
-    let (project, bad) = match read {
+    let (project, mut bad) = match read {
         Ok(options) => (options, None),
         Err(bad) => (Options::default(), Some(bad)),
     };
     // Each was found good by itself, and each key stands alone, so together they are.
-    let settings = preferences.options.clone().or(project).settings_in(root).unwrap_or_default();
+    let settings = preferences.options.clone().or(project).settings_in(root).unwrap_or_else(|error| {
+        bad.get_or_insert(BadConfiguration { line: None, message: error.to_string() });
+        Settings::default()
+    });
     (Workspace { root: root.to_owned(), paths: vec![root.to_owned()], settings }, bad)
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tower_lsp::jsonrpc::Result;
+use tower_lsp::jsonrpc::{Error, Result};
 
 use super::blocking;
 use super::folder::Folder;
@@ -23,9 +23,10 @@ pub async fn answer(queue: &Queue) -> Result<Value> {
     };
     blocking(move || {
         let diagnosis = Diagnosis::of(log, folders);
-        json!({"text": diagnosis.text(), "diagnosis": diagnosis.json()})
+        let json = diagnosis.json().map_err(|_| Error::internal_error())?;
+        Ok(json!({"text": diagnosis.text(), "diagnosis": json}))
     })
-    .await
+    .await?
 }
 
 fn subject(session: &Session, folder: &Folder) -> Subject {

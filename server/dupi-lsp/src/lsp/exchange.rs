@@ -78,8 +78,11 @@ where
 }
 
 fn encoded(message: &impl Serialize) -> Vec<u8> {
-    // It was made of values of JSON, all of whose keys are strings.
-    serde_json::to_vec(message).unwrap_or_default()
+    serde_json::to_vec(message).unwrap_or_else(|error| {
+        // It was made of values of JSON, all of whose keys are strings, so this is no message that there is.
+        tracing::error!("a message cannot be written: {error}");
+        b"{}".to_vec()
+    })
 }
 
 struct Handlers<S> {

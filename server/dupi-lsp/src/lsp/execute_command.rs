@@ -152,7 +152,8 @@ async fn whole_report(queue: &Queue) -> Result<Option<LSPAny>> {
     let mut reports = Vec::new();
     for (id, reporter) in reporters(queue).await? {
         let report = report(&view, id, &reporter).await?;
-        reports.push(blocking(move || crate::check::json(&report)).await?);
+        let json = blocking(move || crate::check::json(&report)).await?;
+        reports.push(json.map_err(|_| Error::internal_error())?);
     }
     Ok(Some(Value::Array(reports)))
 }

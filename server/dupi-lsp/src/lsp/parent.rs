@@ -23,7 +23,9 @@ pub fn watch(id: u32) {
         // Nobody is left who could be answered, and what is on disk is whole at any moment.
         std::process::exit(1);
     };
-    std::thread::Builder::new().name("dupi-parent".to_owned()).spawn(watch).ok();
+    if let Err(error) = std::thread::Builder::new().name("dupi-parent".to_owned()).spawn(watch) {
+        tracing::warn!("the client's process is not watched: {error}");
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -60,7 +60,11 @@ impl Publisher {
         let shared = Arc::new(Shared { work: Mutex::default(), changed: Condvar::new() });
         let thread =
             Thread { shared: Arc::clone(&shared), outbox, offered, queue, shown: HashMap::new(), owed: HashSet::new() };
-        thread::Builder::new().name("dupi-publish".to_owned()).spawn(move || thread.run()).ok();
+        // Without it nothing would ever happen, and nobody would hear of it.
+        thread::Builder::new()
+            .name("dupi-publish".to_owned())
+            .spawn(move || thread.run())
+            .unwrap_or_else(|error| panic!("no thread can be started: {error}"));
         Publisher(shared)
     }
 

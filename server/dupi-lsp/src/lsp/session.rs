@@ -121,7 +121,11 @@ pub fn start(outbox: Outbox, arguments: ServerArguments) -> Queue {
         n_published: 0,
         has_opened: false,
     };
-    thread::Builder::new().name("dupi-session".to_owned()).spawn(move || run(session, &receiver)).ok();
+    // Without it nothing would ever happen, and nobody would hear of it.
+    thread::Builder::new()
+        .name("dupi-session".to_owned())
+        .spawn(move || run(session, &receiver))
+        .unwrap_or_else(|error| panic!("no thread can be started: {error}"));
     queue
 }
 

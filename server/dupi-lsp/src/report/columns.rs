@@ -81,7 +81,8 @@ impl Columns<'_> {
         let mut language_names: Vec<&str> = report.files.iter().map(|file| file.language.name).collect();
         language_names.sort_unstable();
         language_names.dedup();
-        let language = |i: usize| language_names.binary_search(&report.files[i].language.name).unwrap_or_default();
+        // All of them are in it: this is where each one is.
+        let language = |i: usize| language_names.partition_point(|name| *name < report.files[i].language.name);
         let of_zone = |zone: &Zone| {
             let classes = report.classes.iter().filter(|class| class.zone == *zone);
             duplicated_lines(classes).into_values().sum()

@@ -76,7 +76,7 @@ impl Default for Details {
 
 /// `places` are those of all copies, in the order of the classes. Tells how many classes have their text in the page.
 pub fn write(out: &mut impl Write, report: &Report, places: &[Vec<Place>], details: &Details) -> io::Result<usize> {
-    let texts = Texts::new(report, places, without_base64(details.text_limit));
+    let texts = Texts::new(report, places, without_base64(details.text_limit))?;
     let columns = Columns::new(report, places, &details.history, &texts);
     out.write_all(MARK.as_bytes())?;
     // Every second part is a name.
@@ -86,7 +86,7 @@ pub fn write(out: &mut impl Write, report: &Report, places: &[Vec<Place>], detai
             "policy" => out.write_all(policy().as_bytes())?,
             "style" => out.write_all(STYLE.as_bytes())?,
             "script" => out.write_all(SCRIPT.as_bytes())?,
-            "columns" => write_data(out, "columns", &pack(&serde_json::to_vec(&columns)?))?,
+            "columns" => write_data(out, "columns", &pack(&serde_json::to_vec(&columns)?)?)?,
             _ => {
                 for (i, chunk) in texts.chunks.iter().enumerate() {
                     write_data(out, &format!("texts-{i}"), &chunk.packed)?;
@@ -114,9 +114,8 @@ fn policy() -> String {
 }
 
 /// As browsers unpack by themselves, with a checksum.
-pub fn pack(bytes: &[u8]) -> Vec<u8> {
+pub fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    // Writing into memory cannot fail.
-    let _ = encoder.write_all(bytes);
-    encoder.finish().unwrap_or_default()
+    encoder.write_all(bytes)?;
+    encoder.finish()
 }

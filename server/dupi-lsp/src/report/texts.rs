@@ -2,6 +2,7 @@
 //! They are compressed in chunks of a few classes, so that a browser unpacks only what somebody looks at.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
 
 use dupi::locate::Place;
@@ -54,23 +55,23 @@ struct Wanted {
 
 impl Texts {
     /// Those of the worst classes, in at most `limit` bytes of the page.
-    pub fn new(report: &Report, places: &[Vec<Place>], limit: u64) -> Texts {
+    pub fn new(report: &Report, places: &[Vec<Place>], limit: u64) -> io::Result<Texts> {
         let mut texts = Texts { chunks: Vec::new(), end: 0 };
         let mut left = limit;
         while texts.end < report.classes.len() && left > 0 {
             let round = round(places, texts.end);
             let packed: Vec<(Range<usize>, Vec<u8>)> = divide(read(report, round.clone()), round.start)
                 .into_par_iter()
-                .map(|(classes, found)| (classes, pack(&serde_json::to_vec(&found).unwrap_or_default())))
-                .collect();
+                .map(|(classes, found)| Ok((classes, pack(&serde_json::to_vec(&found)?)?)))
+                .collect::<io::Result<_>>()?;
             for (classes, packed) in packed {
-                let Some(rest) = left.checked_sub(packed.len() as u64) else { return texts };
+                let Some(rest) = left.checked_sub(packed.len() as u64) else { return Ok(texts) };
                 left = rest;
                 texts.end = classes.end;
                 texts.chunks.push(Chunk { first: classes.start, packed });
             }
         }
-        texts
+        Ok(texts)
     }
 }
 

@@ -78,7 +78,7 @@ impl Rules {
 /// passed over: it says what a repository tracks, and taken literally it would leave nothing to check.
 fn matcher(folder: &Path, names: &[&str], checkout: bool, unheeded: &mut Unheeded) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
-    let mut any = false;
+    let mut heeded = Vec::new();
     for name in names {
         let file = folder.join(name);
         let text = match regular::read(&file, MAX_BYTES) {
@@ -91,7 +91,6 @@ fn matcher(folder: &Path, names: &[&str], checkout: bool, unheeded: &mut Unheede
                 continue;
             }
         };
-        any = true;
         // Names that are not UTF-8 are matched by none of the lines; the other lines count.
         for line in String::from_utf8_lossy(&text)
             .lines()
@@ -100,8 +99,19 @@ fn matcher(folder: &Path, names: &[&str], checkout: bool, unheeded: &mut Unheede
             // A line that is no pattern ignores nothing, as with git.
             let _ = builder.add_line(Some(file.clone()), line);
         }
+        heeded.push(file);
     }
-    if any { builder.build().ok() } else { None }
+    if heeded.is_empty() {
+        return None;
+    }
+    match builder.build() {
+        Ok(matcher) => Some(matcher),
+        // All patterns together are more than a matcher can be made of.
+        Err(_) => {
+            unheeded.extend(heeded.into_iter().map(|file| (file, SkipReason::TooLarge)));
+            None
+        }
+    }
 }
 
 /// The root of the git checkout in which a folder lies.

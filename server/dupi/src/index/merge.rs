@@ -101,7 +101,8 @@ impl Index {
 }
 
 impl Merge {
-    /// Writes the merged segment to memory. None, if that fails, or if a third party has cut what it reads.
+    /// Writes the merged segment to memory. None, if that fails, or if a third party has cut what it reads: all stays as
+    /// it was, and the next merge tries again.
     pub fn run(self) -> Option<Merged> {
         let is_whole = || self.parts.iter().all(|part| part.segment.is_whole());
         if !is_whole() {
@@ -117,7 +118,7 @@ impl Merge {
                     (document.is_some() == entry.is_document()).then(|| Fresh { entry: entry.clone(), document })
                 })
                 .collect::<Option<_>>()?;
-            segment::write(files, &self.blotting)
+            segment::write(files, &self.blotting).ok()
         };
         let bytes = catch_unwind(AssertUnwindSafe(write)).ok()??;
         if !is_whole() {

@@ -1,7 +1,5 @@
 //! The hashes of the documents of an index, kept beside its segments.
 
-use std::io::Write;
-
 use super::{Index, MAX_ANSWER};
 use crate::Error;
 use crate::search::File;
@@ -24,8 +22,7 @@ impl Index {
         let (files, sketches) = found.ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
         let may_keep = self.buffers.is_empty() && self.is_writer() && self.committed;
         if may_keep && before.as_ref() != Some(&sketches) {
-            let bytes = sketches.write();
-            let written = self.store.write(&name, &mut |out: &mut dyn Write| out.write_all(&bytes));
+            let written = sketches.write().and_then(|bytes| self.write_whole(&name, &bytes));
             if let Err(error) = written.and_then(|()| self.drop_others(&name, SKETCHES)) {
                 self.trouble("hashes are not kept", &error);
             }

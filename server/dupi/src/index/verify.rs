@@ -77,7 +77,8 @@ impl Index {
                 }
             }
         }
-        let kept = [ANSWER, SKETCHES].map(|end| self.kept_on_disk(end).unwrap_or_default()).concat();
+        // What cannot be listed has no bytes to show; `verify` tells why.
+        let kept = [ANSWER, SKETCHES].map(|end| self.kept_on_disk(end).unwrap_or_else(|_| Vec::new())).concat();
         let kept = kept.iter().map(String::as_str).chain([PLACES, CHUNKS]);
         stats.answers = kept.filter_map(|name| self.store.len(name).ok()).sum();
         stats
@@ -107,14 +108,19 @@ impl Index {
         for pair in paths.windows(2).filter(|pair| pair[0] == pair[1]) {
             verified.problems.push(format!("{} is current twice", pair[0]));
         }
-        let kept = |end: &str| self.kept_on_disk(end).unwrap_or_default();
+        let [answers, sketches] = [ANSWER, SKETCHES].map(|end| {
+            self.kept_on_disk(end).unwrap_or_else(|error| {
+                verified.problems.push(error.to_string());
+                Vec::new()
+            })
+        });
         let is_damaged = |name: &str, is_whole: fn(&[u8]) -> bool| {
             self.store.read(name, MAX_ANSWER).is_ok_and(|bytes| !is_whole(&bytes))
         };
-        for name in kept(ANSWER).iter().filter(|name| is_damaged(name, |bytes| Answer::read(bytes).is_some())) {
+        for name in answers.iter().filter(|name| is_damaged(name, |bytes| Answer::read(bytes).is_some())) {
             verified.problems.push(format!("{name} is damaged: what was found is found anew"));
         }
-        for name in kept(SKETCHES).iter().filter(|name| is_damaged(name, |bytes| Sketches::read(bytes).is_some())) {
+        for name in sketches.iter().filter(|name| is_damaged(name, |bytes| Sketches::read(bytes).is_some())) {
             verified.problems.push(format!("{name} is damaged: it is hashed anew"));
         }
         if is_damaged(PLACES, Places::is_whole) {

@@ -11,6 +11,7 @@
 //! With weights by frequency a document's hash depends on all of them, so all are hashed anew after any change.
 
 use std::collections::HashMap;
+use std::io;
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
@@ -169,7 +170,7 @@ impl Sketches {
         })
     }
 
-    pub fn write(&self) -> Vec<u8> {
+    pub fn write(&self) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
         put(&mut out, u64::from(self.tables.blocking.distance));
         put(&mut out, u64::from(self.tables.blocking.blocks));
@@ -295,7 +296,7 @@ mod tests {
     fn sketches_are_read_as_they_were_written_or_not_at_all() {
         let shelf = Shelf::new(programs(&[1, 2, 1]), &settings());
         let sketches = Sketches::find(&members(3, u64::from), &shelf, &sketching(Weighting::Tf), None).unwrap();
-        let bytes = sketches.write();
+        let bytes = sketches.write().expect("written");
         assert_eq!(Sketches::read(&bytes), Some(sketches));
         for i in 0..bytes.len() {
             assert_eq!(Sketches::read(&bytes[..i]), None);

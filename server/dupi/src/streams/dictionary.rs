@@ -9,6 +9,7 @@
 //! coded by its odds, and the place in it by plain bits. So the order within a class is free: it is that of the
 //! symbols, of which only the gaps are stored.
 
+use std::io;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -168,7 +169,7 @@ impl Dictionary {
         tally.finish(documents)
     }
 
-    pub fn write(&self, out: &mut Vec<u8>) {
+    pub fn write(&self, out: &mut Vec<u8>) -> io::Result<()> {
         put(out, self.symbols.len() as u64);
         for class in classes(self.symbols.len()) {
             let mut last = 0;
@@ -178,11 +179,12 @@ impl Dictionary {
             }
         }
         for part in [&self.priors, &self.prefix] {
-            let packed = zstd::bulk::compress(part, LEVEL).unwrap_or_default();
+            let packed = zstd::bulk::compress(part, LEVEL)?;
             put(out, part.len() as u64);
             put(out, packed.len() as u64);
             out.extend_from_slice(&packed);
         }
+        Ok(())
     }
 
     /// None if the bytes are wrong.

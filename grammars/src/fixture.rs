@@ -42,7 +42,12 @@ pub fn units(language: &Language, src: &str) -> Vec<String> {
         };
         format!("{}:{mark}{text}", unit.list)
     };
-    lexed.units.iter().map(text).collect()
+    own(&lexed).map(text).collect()
+}
+
+/// The units without the cores of definitions, which say nothing new of a language's structure.
+fn own(lexed: &Lexed) -> impl Iterator<Item = &Unit> {
+    lexed.units.iter().filter(|unit| unit.flags & Unit::CORE == 0)
 }
 
 /// The texts of the tokens.
@@ -57,7 +62,7 @@ pub fn pieces<'a>(language: &Language, src: &'a str) -> Vec<(&'a str, u8)> {
         let (first, last) = (out.tokens[unit.start as usize], out.tokens[unit.end as usize - 1]);
         (&src[first.start as usize..last.end as usize], unit.flags & (Unit::IMPORT | Unit::TEST))
     };
-    out.units.iter().map(piece).collect()
+    own(&out).map(piece).collect()
 }
 
 /// Whatever a file ends in the middle of, its tokens are in order and its units made of them.
@@ -83,5 +88,5 @@ pub fn marked(lexed: &Lexed, src: &str) -> Vec<String> {
         let test = if unit.flags & Unit::TEST != 0 { "t " } else { "" };
         format!("{import}{test}{}", &src[first.start as usize..last.end as usize])
     };
-    lexed.units.iter().map(piece).collect()
+    own(lexed).map(piece).collect()
 }

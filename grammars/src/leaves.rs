@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::Language;
+use crate::scan::byte_order_marks;
 use crate::token::{Code, Comment, IDENTIFIER, Lexed, OTHER, Token, Unit};
 
 /// Bytes that a lexer gets at a time, each time being a step: scanners of grammars look ahead as far as they like, and
@@ -188,8 +189,15 @@ fn nesting(src: &[u8]) -> usize {
 
 /// Tokenizes by parsing: fills tokens, comments and units.
 pub fn lex(language: &Language, src: &[u8], out: &mut Lexed) -> Result<(), ParseFailure> {
+    let n_marks = byte_order_marks(src);
+    let src = &src[n_marks..];
     let tree = parse(language, src)?;
     read(language, &tree, src, out);
+    let places = out.tokens.iter_mut().map(|token| (&mut token.start, &mut token.end));
+    for (start, end) in places.chain(out.comments.iter_mut().map(|comment| (&mut comment.start, &mut comment.end))) {
+        *start += n_marks as u32;
+        *end += n_marks as u32;
+    }
     Ok(())
 }
 

@@ -5,20 +5,36 @@ use crate::alphabet::Alphabet;
 use crate::token::{CHARACTER, Code, Comment, IDENTIFIER, Lexed, NUMBER, OTHER, STRING, Token};
 
 /// Which bytes make up names: letters, digits, `_`, and everything outside ASCII.
-const NAME: [bool; 256] = {
+const NAME: [bool; 256] = name_bytes(b"_");
+
+/// Bytes of names: letters, digits, everything outside ASCII, and some marks.
+pub const fn name_bytes(marks: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut i = 0;
     while i < 256 {
         let b = i as u8;
-        table[i] = b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80;
+        table[i] = b.is_ascii_alphanumeric() || b >= 0x80;
+        i += 1;
+    }
+    i = 0;
+    while i < marks.len() {
+        table[marks[i] as usize] = true;
         i += 1;
     }
     table
-};
+}
 
 #[inline]
 pub fn is_name(b: u8) -> bool {
     NAME[b as usize]
+}
+
+/// Returns how many bytes the byte order marks at the start of a text take.
+///
+/// None of them is a token: an editor removes the first one, and the text that it sends must have the tokens of the file.
+pub fn byte_order_marks(src: &[u8]) -> usize {
+    const MARK: &[u8] = b"\xEF\xBB\xBF";
+    src.chunks(MARK.len()).take_while(|chunk| *chunk == MARK).count() * MARK.len()
 }
 
 pub struct Scanner<'a> {
@@ -31,10 +47,9 @@ pub struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Starts after a byte order mark, if there is one.
+    /// Starts after the byte order marks, if there are any.
     pub fn new(src: &'a [u8], alphabet: &'a Alphabet, out: &'a mut Lexed) -> Scanner<'a> {
-        let at = if src.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
-        Scanner { src, at, line: 0, alphabet, out }
+        Scanner { src, at: byte_order_marks(src), line: 0, alphabet, out }
     }
 
     /// The byte `n` places ahead, 0 past the end.
@@ -90,11 +105,17 @@ impl<'a> Scanner<'a> {
 
     /// A comment from here through `close`; to the end of the file if it is not there.
     pub fn block_comment(&mut self, open_len: usize, close: &[u8]) {
-        let (start, line) = (self.at, self.line);
+        let (start, line) = self.pass(open_len, close);
+        self.out.comments.push(Comment { start: start as u32, end: self.at as u32, line });
+    }
+
+    /// Moves behind the next `close` after an opening of so many bytes, or to the end. Returns where that started.
+    fn pass(&mut self, open_len: usize, close: &[u8]) -> (usize, u32) {
+        let from = (self.at, self.line);
         let body = &self.src[(self.at + open_len).min(self.src.len())..];
         let end = memchr::memmem::find(body, close).map_or(self.src.len(), |i| self.at + open_len + i + close.len());
         self.to(end);
-        self.out.comments.push(Comment { start: start as u32, end: end as u32, line });
+        from
     }
 
     /// Moves to `end`, counting the lines passed.
@@ -161,10 +182,7 @@ impl<'a> Scanner<'a> {
 
     /// A string that ends with `close` and knows no escapes; its opening is `open_len` bytes long.
     pub fn raw(&mut self, open_len: usize, close: &[u8]) {
-        let (start, line) = (self.at, self.line);
-        let body = &self.src[(self.at + open_len).min(self.src.len())..];
-        let end = memchr::memmem::find(body, close).map_or(self.src.len(), |i| self.at + open_len + i + close.len());
-        self.to(end);
+        let (start, line) = self.pass(open_len, close);
         self.emit(STRING, start, line);
     }
 

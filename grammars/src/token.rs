@@ -74,6 +74,9 @@ impl Unit {
     pub const BREAK: u8 = 4;
     /// Defines something by itself: a function, a method, a type; not one of its steps.
     pub const DEFINITION: u8 = 8;
+    /// The core of the definition around it: the same without its modifiers, annotations and receiver, in a list of its
+    /// own.
+    pub const CORE: u8 = 16;
 }
 
 /// All that a tokenizer says of one file. Reused from file to file to save allocations.
@@ -84,6 +87,8 @@ pub struct Lexed {
     pub units: Vec<Unit>,
     /// Token indices that a lexer remarks for its own structure rules (C: one past the end of each directive line).
     pub marks: Vec<u32>,
+    /// Tokens that a reader of units has found to be optional punctuation; empty once they are gone.
+    pub optional: Vec<u32>,
 }
 
 impl Lexed {
@@ -92,5 +97,6 @@ impl Lexed {
         self.comments.clear();
         self.units.clear();
         self.marks.clear();
+        self.optional.clear();
     }
 }

@@ -47,7 +47,8 @@ class Tool:
 
 
 class DupiLsp(Tool):
-    """The program of this checkout, as a user gets it, or with everything counted that it leaves out by default."""
+    """The program of this checkout: as a user gets it, without near copies, or with everything counted that it leaves
+    out by default."""
 
     clones_are = "classes"
     good_codes = (0, 1)
@@ -62,16 +63,21 @@ class DupiLsp(Tool):
         ("--hidden",),
     )
 
-    def __init__(self, binary, threads, everything=False):
-        self.name = "dupi-lsp, everything" if everything else "dupi-lsp"
+    NO_NEAR = (("--kind", "exact,renamed"),)
+
+    REMARKS = {
+        "dupi-lsp": "leaves out vendored folders and generated files, and judges what it found, as it does by default",
+        "dupi-lsp, no near": "the same without copies that were edited, which jscpd and CPD do not look for",
+        "dupi-lsp, everything": "counts all zones and any similarity, so that it works through all that the peers do",
+    }
+
+    def __init__(self, binary, threads, everything=False, near=True):
+        self.name = "dupi-lsp, everything" if everything else "dupi-lsp" if near else "dupi-lsp, no near"
         self.binary = binary
         self.threads = threads
         self.everything = everything
-        self.remarks = (
-            ("counts all zones and any similarity, so that it works through all that the peers do",)
-            if everything
-            else ("leaves out vendored folders and generated files, and judges what it found, as it does by default",)
-        )
+        self.near = near
+        self.remarks = (self.REMARKS[self.name],)
 
     def install(self):
         try:
@@ -100,6 +106,8 @@ class DupiLsp(Tool):
         ]
         if self.everything:
             options += self.EVERYTHING
+        if not self.near:
+            options += self.NO_NEAR
         known = [part for option in options if option[0] in self.flags for part in option]
         return [self.binary, "--check", corpus.folder, *known], {}
 
@@ -114,13 +122,18 @@ class DupiLsp(Tool):
 class Jscpd(Tool):
     """jscpd 5, the native program that the npm package starts: without Node's start-up, which is not its work."""
 
-    name = "jscpd"
     clones_are = "pairs"
-    remarks = ("does not count files of fewer than 50 tokens",)
 
-    def __init__(self, cache, threads):
+    MAX_GAP_LINES = 5
+
+    def __init__(self, cache, threads, gaps=False):
+        self.name = "jscpd, gaps" if gaps else "jscpd"
         self.prefix = os.path.join(cache, "tools", "jscpd")
         self.threads = threads
+        self.gaps = gaps
+        self.remarks = ("does not count files of fewer than 50 tokens",)
+        if gaps:
+            self.remarks += ("also looks for edited copies: joins clones that stand up to 5 lines apart",)
 
     def install(self):
         self.binary = npm_install(self.prefix, f"jscpd@{JSCPD_VERSION}", "node_modules/jscpd-*/bin/jscpd")
@@ -130,6 +143,7 @@ class Jscpd(Tool):
         return [
             self.binary,
             *jscpd_options(corpus, report),
+            *(["--max-gap-lines", str(self.MAX_GAP_LINES)] if self.gaps else []),
             "--workers", str(self.threads),
             "--no-tips",
             corpus.folder,

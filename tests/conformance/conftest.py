@@ -171,12 +171,16 @@ def folder(tmp_path):
 
 @pytest.fixture(scope="session")
 def large_folder(tmp_path_factory):
-    """So many files, all different, that a first index is not over before it can be cancelled."""
+    """So many files of a language that is slow to parse, all different, that a first index is not over before it can be
+    cancelled."""
     root = tmp_path_factory.mktemp("large")
     words = [f"{a}{b}" for a in ("red", "green", "blue", "warm") for b in ("sun", "moon", "star")]
-    for i in range(3000):
-        steps = (f"\tx{(i * 7 + j * j) % 97} := {words[(i + j) % 12]}({i}, {j * i})\n" for j in range(300))
-        (root / f"f{i}.go").write_text(f"package p\n\nfunc f{i}() {{\n{''.join(steps)}}}\n")
+    signs = ("+", "-", "*", "/", "%", "&", "|", "^")
+    for i in range(4000):
+        # No two files have the same signs in the same order, so that it takes reading and no comparing.
+        sign = lambda j: signs[(i * 2654435761 >> (j % 27)) % 8]
+        steps = (f"  x{(i * 7 + j * j) % 97} {sign(j)}= {words[(i + j) % 12]}({i}, {j * i})\n" for j in range(150))
+        (root / f"f{i}.rb").write_text(f"def f{i}\n{''.join(steps)}end\n")
     return root
 
 

@@ -152,6 +152,8 @@ export function large(nClasses) {
     [shuffled[i], shuffled[j]] = [shuffled[j], shuffled[i]];
   }
   const root = temporary();
+  // Many of them are near each other.
+  write(root, { "dupi.toml": 'kind = ["exact", "renamed"]\n' });
   for (const [folder, all] of [
     ["first", functions],
     ["second", shuffled],

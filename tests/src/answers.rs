@@ -134,6 +134,7 @@ pub fn orphans(folder: &Path) -> Vec<String> {
         listed.contains(name)
             || [NAME, NOTES, SUSPECTS, PLACES, CHUNKS, "lock", "used"].contains(&&**name)
             || name.ends_with(".ans")
+            || name.ends_with(".near")
             || name.ends_with(".sim")
     };
     store.names().expect("readable").into_iter().filter(|name| !known(name)).collect()

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use dupi_grammars::token::{Lexed, Token};
-use dupi_grammars::{Language, Place, leaves};
+use dupi_grammars::token::{Lexed, Token, Unit};
+use dupi_grammars::{Language, Place, leaves, optional};
 use rayon::prelude::*;
 use tree_sitter::{Node, Tree};
 
@@ -118,7 +118,8 @@ fn tokens(
             let (start, end) = (token.start as usize, token.end as usize);
             let kinds = kinds(tree, start, end);
             let place = Place { src, start, end, kinds: &kinds };
-            match differences.iter().find(|difference| (difference.applies)(&place)) {
+            let mut differences = differences.iter().chain(optional::differences(language));
+            match differences.find(|difference| (difference.applies)(&place)) {
                 Some(difference) => *outcome.explained.entry(difference.name).or_default() += 1,
                 None => {
                     outcome.unexplained += 1;
@@ -156,7 +157,8 @@ fn units(src: &[u8], name: &str, tree: &Tree, fast: &Lexed, slow: &Lexed, outcom
         ranges.insert((start, end));
         outcome.units += 1;
         // By either's tokens: a leaf may take in a comment that the lexer knows apart.
-        if !is_whole(tree, &slow.tokens, start, end) && !is_whole(tree, &fast.tokens, start, end) {
+        let core = unit.flags & Unit::CORE != 0;
+        if !is_whole(tree, &slow.tokens, start, end, core) && !is_whole(tree, &fast.tokens, start, end, core) {
             outcome.crooked += 1;
             outcome.examples.push(example(src, name, "crooked", &fast.tokens[unit.start as usize], start, end));
         }
@@ -181,11 +183,12 @@ fn example(src: &[u8], name: &str, what: &str, first: &Token, start: usize, end:
     format!("{name}:{}: {what} unit {:?}", first.line + 1, String::from_utf8_lossy(&text))
 }
 
-/// Are the bytes `start..end` one node, or a run of sibling nodes, comments aside?
-fn is_whole(tree: &Tree, tokens: &[Token], start: usize, end: usize) -> bool {
+/// Are the bytes `start..end` one node, or a run of sibling nodes, comments aside? The core of a definition may also start
+/// between its modifiers.
+fn is_whole(tree: &Tree, tokens: &[Token], start: usize, end: usize, core: bool) -> bool {
     let mut node = tree.root_node().descendant_for_byte_range(start, end);
     while let Some(at) = node {
-        if is_run(&at, tokens, start, end) {
+        if is_run(&at, tokens, start, end, core) {
             return true;
         }
         if at.start_byte() < start && at.end_byte() > end {
@@ -196,7 +199,7 @@ fn is_whole(tree: &Tree, tokens: &[Token], start: usize, end: usize) -> bool {
     false
 }
 
-fn is_run(node: &Node, tokens: &[Token], start: usize, end: usize) -> bool {
+fn is_run(node: &Node, tokens: &[Token], start: usize, end: usize, core: bool) -> bool {
     // A node may hold comments and line ends at its edges: what counts is where its tokens start and end.
     let first = |n: &Node| {
         let i = tokens.partition_point(|t| (t.start as usize) < n.start_byte());
@@ -213,6 +216,9 @@ fn is_run(node: &Node, tokens: &[Token], start: usize, end: usize) -> bool {
     let (mut starts, mut ends) = (false, false);
     for child in node.children(&mut cursor) {
         starts |= first(&child) == start;
+        if core && child.kind() == "modifiers" {
+            starts |= child.children(&mut child.walk()).any(|modifier| first(&modifier) == start);
+        }
         ends |= child.start_byte() >= start && last(&child) == end;
     }
     starts && ends

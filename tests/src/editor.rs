@@ -89,6 +89,8 @@ pub struct Editor {
     status: Value,
     settings: Value,
     answers: bool,
+    /// Method and id of what the server has asked for and was not answered.
+    unanswered: Vec<(String, Value)>,
     n_requests: i64,
     pub initialized: Value,
     pub cache: TempDir,
@@ -124,6 +126,7 @@ impl Editor {
             status: Value::Null,
             settings: client.settings,
             answers: client.answers,
+            unanswered: Vec::new(),
             n_requests: 0,
             initialized: Value::Null,
             cache,
@@ -239,19 +242,9 @@ impl Editor {
         };
         match (message.get("method").and_then(Value::as_str).map(str::to_owned), message.get("id").cloned()) {
             (Some(method), Some(id)) => {
-                if self.answers {
-                    let result = match method.as_str() {
-                        "workspace/configuration" => json!([self.settings]),
-                        "workspace/applyEdit" => json!({"applied": true}),
-                        "window/showDocument" => json!({"success": true}),
-                        _ => Value::Null,
-                    };
-                    // It may be gone already.
-                    let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
-                    if let Some(stdin) = &mut self.stdin {
-                        let _ =
-                            write!(stdin, "Content-Length: {}\r\n\r\n{body}", body.len()).and_then(|()| stdin.flush());
-                    }
+                match self.answers {
+                    true => self.answer(&method, &id),
+                    false => self.unanswered.push((method.clone(), id)),
                 }
                 self.asked.entry(method).or_default().push(message["params"].clone());
             }
@@ -259,6 +252,28 @@ impl Editor {
             _ => self.kept.push(message),
         }
         true
+    }
+
+    fn answer(&mut self, method: &str, id: &Value) {
+        let result = match method {
+            "workspace/configuration" => json!([self.settings]),
+            "workspace/applyEdit" => json!({"applied": true}),
+            "window/showDocument" => json!({"success": true}),
+            _ => Value::Null,
+        };
+        // It may be gone already.
+        let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+        if let Some(stdin) = &mut self.stdin {
+            let _ = write!(stdin, "Content-Length: {}\r\n\r\n{body}", body.len()).and_then(|()| stdin.flush());
+        }
+    }
+
+    /// Answers what the server has asked for until now, and from now on.
+    pub fn answer_at_last(&mut self) {
+        self.answers = true;
+        for (method, id) in std::mem::take(&mut self.unanswered) {
+            self.answer(&method, &id);
+        }
     }
 
     /// Waits until the server has nothing to do, and says so: how far it is then.

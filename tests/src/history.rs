@@ -593,7 +593,7 @@ impl History {
         let mut problems = index.verify().problems;
         // An answer that a lying disk has cut is written again by the next report that may write one.
         if !self.buffers.is_empty() || !index.is_writer() || self.store.crashed() {
-            problems.retain(|problem| !problem.contains(".ans"));
+            problems.retain(|problem| !problem.contains(".ans") && !problem.contains(".near"));
         }
         // A disk that is gone cannot be verified, and that is said.
         if self.store.crashed() {

@@ -1,5 +1,6 @@
 //! Black-box tests of dupi-lsp: what they share.
 
+pub mod alignment;
 pub mod answers;
 pub mod binary;
 pub mod differential;
@@ -7,6 +8,7 @@ pub mod editor;
 pub mod fuzz;
 pub mod history;
 pub mod inputs;
+pub mod planting;
 pub mod repository;
 pub mod since;
 pub mod sources;

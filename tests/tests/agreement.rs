@@ -146,6 +146,7 @@ impl Script {
         git(&self.root, &["commit", "-q", "-m", "one"]);
         git(&self.root, &["checkout", "-q", "-b", "two"]);
         let mut files = self.files();
+        let mut all: BTreeSet<PathBuf> = files.iter().cloned().collect();
         self.rng.shuffle(&mut files);
         for (i, path) in files.iter().take(CHECKED_OUT.min(files.len() / 2)).enumerate() {
             match i % 6 {
@@ -159,7 +160,10 @@ impl Script {
         }
         git(&self.root, &["add", "-A"]);
         git(&self.root, &["commit", "-q", "-m", "two"]);
+        all.extend(self.files());
         git(&self.root, &["checkout", "-q", "one"]);
+        // The server may have begun to read meanwhile.
+        self.changed(&all.iter().map(PathBuf::as_path).collect::<Vec<_>>());
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -99,6 +99,47 @@ fn endless_repetition_is_bounded_work() {
     bounded(&workspace);
 }
 
+/// Sequences with as many rows, and rows within rows, as a sequence can have.
+#[test]
+fn rows_without_end_are_bounded_work() {
+    const N: usize = 50_000;
+    let statement = |kind: usize| match kind {
+        0 => "a = b;\n".to_owned(),
+        1 => "f(c, d);\n".to_owned(),
+        n => format!("g({});\n", vec!["e"; n].join(", ")),
+    };
+    let spelled = |kinds: &mut dyn Iterator<Item = usize>| kinds.map(statement).collect::<String>();
+    // Fibonacci: every part of it comes again at once, and nothing four times in a row.
+    let (mut short, mut fibonacci) = (vec![1], vec![0]);
+    while fibonacci.len() < N {
+        let longer = [&*fibonacci, &*short].concat();
+        short = std::mem::replace(&mut fibonacci, longer);
+    }
+    // The ruler: no row at all, but every part of it at twice the distance again.
+    let mut ruler = (1..N).map(|i| i.trailing_zeros() as usize);
+    // Rows of every length, with the same before and behind them: what follows on two of them is a copy that is as much
+    // longer as the shorter row is, so the copies grow faster than the text.
+    let mut growing = (0..120).flat_map(|n| [3, 4].into_iter().chain(std::iter::repeat_n(0, n)).chain([5, 6]));
+    let mut growing_pairs = (0..80).flat_map(|n| [3, 4].into_iter().chain([0, 1].repeat(n)).chain([5, 6]));
+    // Rows of rows.
+    let mut nested = (0..N).map(|i| if i % 100 == 99 { 2 } else { usize::from(i % 10 == 9) });
+    let texts = [
+        ("fibonacci", spelled(&mut fibonacci.into_iter())),
+        ("ruler", spelled(&mut ruler)),
+        ("growing", spelled(&mut growing)),
+        ("growing_pairs", spelled(&mut growing_pairs)),
+        ("nested", spelled(&mut nested)),
+    ];
+    let workspace = one_good_file();
+    for (extension, head) in [("c", "int f()"), ("js", "function f()")] {
+        for (name, text) in &texts {
+            workspace.write(&format!("{name}.{extension}"), text);
+            workspace.write(&format!("{name}_in_function.{extension}"), format!("{head} {{\n{text}}}\n"));
+        }
+    }
+    bounded(&workspace);
+}
+
 fn bounded(workspace: &Workspace) {
     // Building the binary is not what takes time here.
     binary::path();

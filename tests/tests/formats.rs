@@ -324,11 +324,13 @@ fn commands(log: &str) -> Vec<&str> {
 #[cfg(target_os = "linux")]
 fn hostile() -> Workspace {
     let workspace = Workspace::new("");
+    // Near each other they all are.
+    workspace.write("dupi.toml", "kind = [\"exact\", \"renamed\"]\n");
     for (i, name) in HOSTILE.iter().enumerate() {
         let content =
             format!("package p\n\n// </script> ]]> \u{1b}]0;x\u{7} \u{202e}\n{}", function(&format!("F{i}"), "v"));
-        // Each pair is another class: as many more steps as its number.
-        let steps = "\ttotal++\n\tprintln(total, v)\n".repeat(i);
+        // Each pair is another class: a call with as many more arguments as its number.
+        let steps = format!("\tprintln(total{})\n", ", v".repeat(i));
         let code = "\t// ##[add-mask]warning\n\tconst x = `\n::stop-commands::x\n##vso[x]\n`\n";
         let content = content.replacen("\ttotal := 0\n", &format!("{code}\ttotal := 0\n{steps}"), 1);
         workspace.write(&format!("{name}.go"), &content);

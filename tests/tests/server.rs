@@ -1,6 +1,6 @@
 //! The language server as an editor sees it: the real binary over standard input and output.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dupi_tests::editor::{Client, Editor, PATIENCE, uri};
 use dupi_tests::inputs::{ABORT, STAGED};
@@ -55,6 +55,41 @@ fn an_open_file_is_told_its_copies_and_an_edit_updates_the_others() {
     // Closed without saving: what is on disk counts again.
     editor.close(&b);
     assert_eq!(editor.published(&a, 1).len(), 1);
+}
+
+/// The moment that counts: somebody fixes a bug in one of two copies.
+#[test]
+fn a_bug_that_is_fixed_in_one_of_two_copies_leaves_both_marked() {
+    let search = "\tsum := 0\n\tfor _, y := range a {\n\t\tif y == b {\n\t\t\treturn y + 1\n\t\t}\n\t}\n";
+    let file = |name: &str| file(name).replace("\tsum := 0\n", search);
+    let workspace = Workspace::new("");
+    workspace.write("a.go", file("first"));
+    workspace.write("b.go", file("second"));
+    let root = root(&workspace);
+    let (a, b) = (root.join("a.go"), root.join("b.go"));
+    let mut editor = Editor::start(Client::simple(&root));
+    editor.settle();
+    editor.open(&a, &file("first"));
+    editor.open(&b, &file("second"));
+    let before = [editor.published(&a, 1), editor.published(&b, 1)];
+    let fixed = file("second").replace("sum -= x\n", "sum -= x * b\n\t\t\tcontinue\n");
+    editor.replace(&b, 2, &fixed);
+    for (path, version, last_line) in [(&b, 2, 21), (&a, 1, 20)] {
+        let found = editor.published(path, version);
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert_eq!(found[0]["code"], "near");
+        let whole = json!({"start": {"line": 2, "character": 0}, "end": {"line": last_line, "character": 1}});
+        assert_eq!(found[0]["range"], whole);
+    }
+    let document = json!({"uri": uri(&a)});
+    let lenses = editor.call("textDocument/codeLens", json!({"textDocument": document}));
+    assert_eq!(lenses[0]["command"]["title"], "⧉ 1 copy · 19 lines · near");
+    let hover = json!({"textDocument": document, "position": {"line": 2, "character": 3}});
+    let shown = editor.call("textDocument/hover", hover)["contents"]["value"].to_string();
+    assert!(shown.contains("first → second") && shown.contains("only there * b continue"), "{shown}");
+    // Undone: all is as it was.
+    editor.replace(&b, 3, &file("second"));
+    assert_eq!([editor.published(&a, 1), editor.published(&b, 3)], before);
 }
 
 #[test]
@@ -947,6 +982,29 @@ fn a_client_that_never_answers_is_served() {
     editor.open(&a, &file("first"));
     assert_eq!(editor.pulled(&a).len(), 1);
     editor.settle();
+}
+
+/// A client reports no change from before it watches. On a busy machine a checkout at the start was lost that way.
+#[test]
+fn what_changes_before_the_client_watches_is_seen() {
+    let workspace = two_copies();
+    let root = root(&workspace);
+    let a = root.join("a.go");
+    let mut client = Client { answers: false, ..Client::rich(&root) };
+    client.capabilities["workspace"]["configuration"] = json!(false);
+    let mut editor = Editor::start(client);
+    editor.settle();
+    assert_eq!(editor.pulled(&a)[0]["message"], "14 lines duplicated in 1 other place: b.go:3");
+    workspace.write("c.go", file("third"));
+    std::fs::remove_file(root.join("b.go")).expect("a file");
+    editor.answer_at_last();
+    let end = Instant::now() + PATIENCE;
+    while editor.pulled(&a).first().is_none_or(|told| told["message"] != "14 lines duplicated in 1 other place: c.go:3")
+    {
+        assert!(Instant::now() < end, "{:#?}", editor.pulled(&a));
+        editor.settle();
+    }
+    editor.forget("$/progress");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::head::{Head, starts_with_word};
 use crate::leaves::Syntax;
+use crate::optional::{Commas, Optional, Semicolons};
 use crate::token::{IDENTIFIER, NUMBER, STRING, Token};
 use crate::{Cache, Language, parsers};
 
@@ -63,6 +64,7 @@ pub static BASH: Language = Language {
         imports: &["command source", "command ."],
         splits: &[],
     },
+    optional: Optional { commas: Commas::Never, semicolons: Semicolons::NotIn("((") },
     lexer: None,
     is_test,
     cache: Cache::new(),
@@ -87,7 +89,7 @@ mod tests {
 if [[ -f $a && $b == *.c ]]; then echo "d $(e)" 'f' 2>/dev/null; fi"#;
         assert_eq!(
             tokens(&BASH, src),
-            r#"local i:a = ${ i:1 :- i:x } i:b = $(( n:1 + n:2 )) if [[ i:-f i:$a && i:$b == i:*.c ]] ; then i:echo s:"d $(e)" s:'f' n:2 > i:/dev/null ; fi"#
+            r#"local i:a = ${ i:1 :- i:x } i:b = $(( n:1 + n:2 )) if [[ i:-f i:$a && i:$b == i:*.c ]] then i:echo s:"d $(e)" s:'f' n:2 > i:/dev/null fi"#
         );
     }
 
@@ -114,7 +116,7 @@ EOT
                 "2:a",
                 "2:b",
                 "2:c",
-                "2:else d;",
+                "2:else d",
                 "3:d",
                 "1:for x in 1 2; do e $x; g; done",
                 "4:e $x",

@@ -3,6 +3,7 @@
 use super::c_family::{self, DIFFERENCES, WORDS, alphabet, dialect_of, is_test};
 use crate::alphabet::word;
 use crate::leaves::Syntax;
+use crate::optional::Optional;
 use crate::token::{CHARACTER, IDENTIFIER, Lexed, NUMBER, STRING};
 use crate::{Cache, Language, Lexer, parsers};
 
@@ -51,6 +52,7 @@ pub static C: Language = Language {
             ("]]", &["]", "]"]),
         ],
     },
+    optional: Optional::BRACES,
     lexer: Some(Lexer { lex, units, alphabet, differences: DIFFERENCES }),
     is_test,
     cache: Cache::new(),

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use crate::alphabet::{Alphabet, table, word};
 use crate::braces::{self, Body, Context, Directive, End, Rules};
 use crate::leaves::Syntax;
+use crate::optional::Optional;
 use crate::scan::{Scanner, is_name};
 use crate::token::{
     CHARACTER, CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, Comment, DOT, IDENTIFIER, Lexed, NUMBER,
@@ -68,6 +69,7 @@ pub static C_SHARP: Language = Language {
         imports: &["using_directive", "extern_alias_directive", "file_scoped_namespace_declaration"],
         splits: &[(">>", &[">", ">"]), (">>>", &[">", ">", ">"]), (">>=", &[">", ">="]), (">>>=", &[">", ">", ">="])],
     },
+    optional: Optional::COMMAS,
     lexer: Some(Lexer { lex, units, alphabet, differences: DIFFERENCES }),
     is_test,
     cache: Cache::new(),

@@ -3,6 +3,7 @@
 use super::c_family::{self, DIFFERENCES, Dialect, WORDS, alphabet, is_test};
 use crate::alphabet::word;
 use crate::leaves::Syntax;
+use crate::optional::Optional;
 use crate::token::{CHARACTER, Lexed, NUMBER, STRING};
 use crate::{Cache, Language, Lexer, parsers};
 
@@ -49,6 +50,7 @@ pub static CPP: Language = Language {
             ("[]", &["[", "]"]),
         ],
     },
+    optional: Optional::BRACES,
     lexer: Some(Lexer { lex, units, alphabet, differences: DIFFERENCES }),
     is_test,
     cache: Cache::new(),

@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use crate::Difference;
 use crate::alphabet::{Alphabet, table, word};
-use crate::scan::Scanner;
+use crate::optional::{Commas, Optional, Semicolons};
+use crate::scan::{Scanner, name_bytes};
 use crate::token::{
     CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE,
     OPEN_BRACKET, OPEN_PAREN, OTHER, SEMICOLON, STRING, TEXT, Token,
@@ -29,6 +30,8 @@ const WORDS: &[&str] = &[
 mod structure;
 
 pub use structure::units;
+
+pub const OPTIONAL: Optional = Optional { commas: Commas::Brackets, semicolons: Semicolons::Found };
 
 pub fn alphabet() -> &'static Alphabet {
     static ALPHABET: LazyLock<Alphabet> = LazyLock::new(|| Alphabet::new(WORDS));
@@ -100,20 +103,26 @@ struct Ecmascript<'a> {
 }
 
 /// Bytes of names.
-const NAME: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut i = 0;
-    while i < 256 {
-        let b = i as u8;
-        table[i] = b.is_ascii_alphanumeric() || b == b'_' || b == b'$' || b >= 0x80;
-        i += 1;
-    }
-    table
-};
+const NAME: [bool; 256] = name_bytes(b"_$");
 
 #[inline]
 fn is_name(b: u8) -> bool {
     NAME[b as usize]
+}
+
+/// Returns the source from its next token on, past blanks and comments.
+///
+/// A gap is read only for the token before it, so the work stays linear without a bound.
+fn next_token(src: &[u8]) -> &[u8] {
+    let mut rest = src.trim_ascii_start();
+    loop {
+        let end = match rest {
+            [b'/', b'/', ..] => memchr::memchr(b'\n', rest),
+            [b'/', b'*', ..] => memchr::memmem::find(&rest[2..], b"*/").map(|i| i + 4),
+            _ => return rest,
+        };
+        rest = rest[end.unwrap_or(rest.len())..].trim_ascii_start();
+    }
 }
 
 /// Keywords that stand between operands, and so are never the name of a member after a name.
@@ -292,7 +301,7 @@ impl<'a> Ecmascript<'a> {
         let len = rest[1..].iter().take_while(|&&b| is_name(b)).count();
         let name = &rest[1..1 + len];
         let after = &rest[1 + len..];
-        let next = after.iter().take(256).position(|b| !b.is_ascii_whitespace()).map_or(&[][..], |i| &after[i..]);
+        let next = next_token(after);
         match next.first() {
             Some(b',' | b'=') => false,
             Some(b'>') if next.get(1) == Some(&b'(') => {
@@ -573,15 +582,14 @@ impl<'a> Ecmascript<'a> {
         if matches!(last, Some(last) if last == DOT || last == word!("?.")) {
             return true;
         }
-        let blanks = self.s.rest().iter().take(256).take_while(|b| b.is_ascii_whitespace()).count();
-        let next = self.s.peek(blanks);
+        let ahead = next_token(self.s.rest());
+        let [next, after] = [0, 1].map(|i| ahead.get(i).copied().unwrap_or(0));
         if code == word!("interface") || code == word!("enum") {
-            return blanks == 0 || !is_name(next);
+            return ahead.len() == self.s.rest().len() || !is_name(next);
         }
         if code == word!("const") && last == Some(IDENTIFIER) {
             return false; // `as const`
         }
-        let after = self.s.peek(blanks + 1);
         let members = matches!(top, Some(Open::Members | Open::Object));
         match next {
             b':' if code == word!("default") => top != Some(Open::Switch),

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use crate::alphabet::{Alphabet, word};
 use crate::braces::{self, Body, Context, End, Rules};
 use crate::leaves::Syntax;
+use crate::optional::Optional;
 use crate::scan::{Scanner, is_name};
 use crate::token::{
     CHARACTER, CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, Code, DOT, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE,
@@ -58,6 +59,7 @@ pub static GO: Language = Language {
         imports: &["import_declaration", "package_clause"],
         splits: &[],
     },
+    optional: Optional::COMMAS,
     lexer: Some(Lexer { lex, units, alphabet, differences: &[] }),
     is_test: |_, _| false,
     cache: Cache::new(),

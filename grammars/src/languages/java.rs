@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use crate::alphabet::{Alphabet, word};
 use crate::braces::{self, Body, Context, End, Rules};
 use crate::leaves::Syntax;
+use crate::optional::Optional;
 use crate::scan::{Scanner, is_name};
 use crate::token::{
     CHARACTER, CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE,
@@ -53,6 +54,7 @@ pub static JAVA: Language = Language {
         imports: &["import_declaration", "package_declaration", "module_declaration"],
         splits: &[(">>", &[">", ">"]), (">>>", &[">", ">", ">"]), (">>=", &[">", ">="]), (">>>=", &[">", ">", ">="])],
     },
+    optional: Optional::BRACES,
     lexer: Some(Lexer { lex, units, alphabet, differences: &[] }),
     is_test,
     cache: Cache::new(),

@@ -41,6 +41,7 @@ pub static JAVASCRIPT: Language = Language {
             (">>>=", &[">", ">", ">="]),
         ],
     },
+    optional: ecmascript::OPTIONAL,
     lexer: Some(Lexer {
         lex: ecmascript::lex_with_tags,
         units: ecmascript::units,

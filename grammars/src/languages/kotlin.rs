@@ -2,6 +2,7 @@
 
 use crate::head::Head;
 use crate::leaves::Syntax;
+use crate::optional::Optional;
 use crate::token::{CHARACTER, IDENTIFIER, NUMBER, STRING, Token};
 use crate::{Cache, Language, parsers};
 
@@ -30,6 +31,7 @@ pub static KOTLIN: Language = Language {
         // Names to the grammar.
         splits: &[("break", &["break"]), ("continue", &["continue"])],
     },
+    optional: Optional::LINES,
     lexer: None,
     is_test,
     cache: Cache::new(),

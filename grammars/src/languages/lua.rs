@@ -2,6 +2,7 @@
 
 use crate::head::{Head, starts_with_word};
 use crate::leaves::Syntax;
+use crate::optional::{Commas, Optional, Semicolons};
 use crate::token::{IDENTIFIER, NUMBER, STRING, Token};
 use crate::{Cache, Language, parsers};
 
@@ -29,6 +30,7 @@ pub static LUA: Language = Language {
         imports: &["variable_declaration require", "assignment_statement require", "function_call require"],
         splits: &[("break", &["break"]), ("...", &["..."])],
     },
+    optional: Optional { commas: Commas::Brackets, semicolons: Semicolons::NotIn("{") },
     lexer: None,
     is_test,
     cache: Cache::new(),

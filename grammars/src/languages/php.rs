@@ -2,6 +2,7 @@
 
 use crate::head::{Head, starts_with_word};
 use crate::leaves::Syntax;
+use crate::optional::Optional;
 use crate::token::{IDENTIFIER, NUMBER, STRING, TEXT, Token};
 use crate::{Cache, Language, parsers};
 
@@ -58,6 +59,7 @@ pub static PHP: Language = Language {
         ],
         splits: &[],
     },
+    optional: Optional::COMMAS,
     lexer: None,
     is_test,
     cache: Cache::new(),

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use crate::alphabet::{Alphabet, word};
 use crate::head::starts_with_word;
 use crate::leaves::Syntax;
+use crate::optional::{Commas, Optional, Semicolons};
 use crate::scan::{Scanner, is_name};
 use crate::token::{
     CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, DOT, IDENTIFIER, Lexed, NUMBER, OPEN_BRACE,
@@ -34,6 +35,7 @@ pub static PYTHON: Language = Language {
         // `from ...a import b`, where the dots are three leaves, against `x[...]`.
         splits: &[("...", &[".", ".", "."])],
     },
+    optional: Optional { commas: Commas::NotInTuples, semicolons: Semicolons::NotIn("(") },
     lexer: Some(Lexer { lex, units, alphabet, differences: &[] }),
     is_test,
     cache: Cache::new(),
@@ -634,7 +636,7 @@ mod tests {
     fn the_head_ends_at_its_own_colon() {
         assert_eq!(
             unit_texts("while f(lambda: {1: 2})[3:4] or (lambda x: x): a;\nfor x in lambda: b, c: d"),
-            ["0:while f(lambda: {1: 2})[3:4] or (lambda x: x): a;", "1:a", "0:for x in lambda: b, c: d", "2:d"]
+            ["0:while f(lambda: {1: 2})[3:4] or (lambda x: x): a", "1:a", "0:for x in lambda: b, c: d", "2:d"]
         );
     }
 

@@ -2,6 +2,7 @@
 
 use crate::head::{Head, starts_with_word};
 use crate::leaves::Syntax;
+use crate::optional::Optional;
 use crate::token::{CHARACTER, IDENTIFIER, NUMBER, STRING, Token};
 use crate::{Cache, Language, parsers};
 
@@ -75,6 +76,7 @@ pub static RUBY: Language = Language {
         imports: &["call require", "call require_relative", "call load", "call autoload"],
         splits: &[],
     },
+    optional: Optional::LINES,
     lexer: None,
     is_test,
     cache: Cache::new(),
@@ -158,7 +160,7 @@ end";
                 "2:params.require(:user)",
                 "2:begin; i; rescue E; j; end",
                 "8:i",
-                "8:rescue E; j;",
+                "8:rescue E; j",
                 "9:j",
             ]
         );

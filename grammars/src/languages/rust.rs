@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use crate::alphabet::{Alphabet, word};
 use crate::braces::{self, Body, Context, End, Rules};
 use crate::leaves::Syntax;
+use crate::optional::{Commas, Optional, Semicolons};
 use crate::scan::{Scanner, is_name};
 use crate::token::{
     CHARACTER, CLOSE_BRACE, CLOSE_BRACKET, CLOSE_PAREN, COLON, COMMA, Code, Comment, DOT, IDENTIFIER, Lexed, NUMBER,
@@ -52,6 +53,7 @@ pub static RUST: Language = Language {
             ("macro_rules!", &["macro_rules", "!"]),
         ],
     },
+    optional: Optional { commas: Commas::NotInTuples, semicolons: Semicolons::Never },
     lexer: Some(Lexer { lex, units, alphabet, differences: DIFFERENCES }),
     is_test,
     cache: Cache::new(),

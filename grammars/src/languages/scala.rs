@@ -2,6 +2,7 @@
 
 use crate::head::Head;
 use crate::leaves::Syntax;
+use crate::optional::Optional;
 use crate::token::{CHARACTER, IDENTIFIER, NUMBER, STRING, TEXT, Token};
 use crate::{Cache, Language, parsers};
 
@@ -83,6 +84,7 @@ pub static SCALA: Language = Language {
             (":=", &[":="]),
         ],
     },
+    optional: Optional::LINES,
     lexer: None,
     is_test,
     cache: Cache::new(),

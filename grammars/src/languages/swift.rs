@@ -2,6 +2,7 @@
 
 use crate::head::{Head, starts_with_word};
 use crate::leaves::Syntax;
+use crate::optional::Optional;
 use crate::token::{IDENTIFIER, NUMBER, STRING, Token};
 use crate::{Cache, Language, parsers};
 
@@ -66,6 +67,7 @@ pub static SWIFT: Language = Language {
             ("..<", &["..<"]),
         ],
     },
+    optional: Optional::LINES,
     lexer: None,
     is_test,
     cache: Cache::new(),

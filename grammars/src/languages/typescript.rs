@@ -15,6 +15,7 @@ pub static TYPESCRIPT: Language = Language {
     block_comment: Some(("/*", "*/")),
     grammar: parsers::typescript,
     syntax: SYNTAX,
+    optional: ecmascript::OPTIONAL,
     lexer: Some(Lexer {
         lex: ecmascript::lex_without_tags,
         units: ecmascript::units,
@@ -35,6 +36,7 @@ pub static TSX: Language = Language {
     block_comment: Some(("/*", "*/")),
     grammar: parsers::tsx,
     syntax: SYNTAX,
+    optional: ecmascript::OPTIONAL,
     lexer: Some(Lexer {
         lex: ecmascript::lex_with_tags,
         units: ecmascript::units,

@@ -69,6 +69,9 @@ pub struct CheckArguments {
     /// List the files that were skipped, and why
     #[arg(long)]
     skipped: bool,
+    /// Add a table of what differs between copies to each class of the JSON report
+    #[arg(long)]
+    differences: bool,
     /// Where files are on the web, for links in Markdown: `URL/path#L1-L9` [default: what GitHub and GitLab say in CI]
     #[arg(long, value_name = "URL")]
     links: Option<String>,
@@ -184,6 +187,7 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode> {
     let manner = Manner {
         top: arguments.top.0,
         list_skipped: arguments.skipped,
+        differences: arguments.differences,
         took,
         changes: indexed.as_ref().map(|indexed| indexed.changes),
     };
@@ -320,7 +324,13 @@ pub fn json(report: &Report) -> Result<serde_json::Value> {
         compared: None,
         verdict: Verdict::default(),
         repository: Repository::default(),
-        manner: Manner { top: usize::MAX, list_skipped: false, took: Duration::ZERO, changes: None },
+        manner: Manner {
+            top: usize::MAX,
+            list_skipped: false,
+            differences: false,
+            took: Duration::ZERO,
+            changes: None,
+        },
     };
     let mut written = Vec::new();
     json::write(&mut written, &findings)?;

@@ -423,7 +423,8 @@ impl Keeper {
             ended.close(&mut lock(&ended.open));
             before = lock(&ended.after).take();
         }
-        let (index, place) = self.open_index();
+        let (mut index, place) = self.open_index();
+        index.recall_near(&self.workspace.settings);
         (self.tell)(News::Opened(index.snapshot(), index.quarantine()));
         // Before the first look, lest something change unseen between the two.
         *lock(&self.watch) = self.watched.then(|| self.watch(place.as_ref()));
@@ -466,8 +467,9 @@ impl Keeper {
         let stop = index.stop();
         stop.store(false, Ordering::Relaxed);
         (self.tell)(News::Started);
+        let is_cancelled = || self.stop.load(Ordering::Relaxed) || self.has_ended();
         let progress = |progress| {
-            if self.stop.load(Ordering::Relaxed) || self.has_ended() {
+            if is_cancelled() {
                 stop.store(true, Ordering::Relaxed);
             }
             (self.tell)(News::Progress(progress));
@@ -478,9 +480,15 @@ impl Keeper {
             (self.tell)(News::Trouble(error.to_string()));
         }
         index.merge();
+        if batch.all {
+            (self.tell)(News::Progress(Progress::Comparing));
+        }
+        if let Err(error) = index.bring_near(&self.workspace.settings, &is_cancelled) {
+            (self.tell)(News::Trouble(error.to_string()));
+        }
         let files = index.snapshot().n_documents();
         (self.tell)(News::Refreshed { snapshot: index.snapshot(), files });
-        let counted = files <= MAX_COUNTED && !self.stop.load(Ordering::Relaxed) && !self.has_ended();
+        let counted = files <= MAX_COUNTED && !is_cancelled();
         let report = counted.then(|| index.report(&self.workspace.settings)).transpose();
         let report = report.unwrap_or_else(|error| {
             (self.tell)(News::Trouble(error.to_string()));

@@ -7,6 +7,7 @@ mod asked;
 mod blot;
 mod check;
 mod corpus;
+mod differences;
 mod doctor;
 mod extract;
 mod git;

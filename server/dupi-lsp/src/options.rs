@@ -42,10 +42,10 @@ pub struct Options {
     /// Least number of tokens of a copy in test code [default: 100]
     #[arg(long, value_name = "N")]
     pub test_min_tokens: Option<u32>,
-    /// Least share of equal text, 0 to 1, where no consistent renaming explains the difference [default: 0.7]
+    /// Least share of a copy that corresponds to the others, 0 to 1; short and simple code needs more [default: 0.7]
     #[arg(long, value_name = "SHARE")]
     pub min_similarity: Option<f64>,
-    /// Kinds to report: exact, renamed, near [default: all]
+    /// Kinds to report: exact, renamed, near (edited after copying) [default: all]
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub kind: Option<Vec<String>>,
     /// Zones to report: code, test, data, imports, generated [default: code,test]

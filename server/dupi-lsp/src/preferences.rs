@@ -108,7 +108,7 @@ const SETTINGS: &[Setting] = &[
         "min-similarity",
         Shape::Share,
         "0.7",
-        "Least share of equal text, 0 to 1, where no consistent renaming explains the difference.",
+        "Least share of a copy that corresponds to the others, 0 to 1; short and simple code needs more.",
     ),
     option("kinds", "kind", Shape::Names(KINDS), "[\"exact\", \"renamed\", \"near\"]", "Kinds of copies to show."),
     option("zones", "zone", Shape::Names(ZONES), "[\"code\", \"test\"]", "Zones to show."),

@@ -27,6 +27,7 @@ use crate::class::{Class, Fragment, Kind, Zone};
 use crate::clones::{Library, Query, Wanted, decode, ranges};
 use crate::document::Document;
 use crate::raw::{Raw, groups, judged, key, raw_classes};
+use crate::runs::Group;
 use crate::settings::Settings;
 
 /// 1: the first.
@@ -66,9 +67,14 @@ impl Answer {
         let numbers: Vec<u32> = members.iter().map(|member| member.number).collect();
         let documents: Vec<Arc<Document>> =
             decode(&numbers, library)?.into_iter().map(|(_, document)| document).collect();
-        let raw = raw_classes(&documents, &shared_ranges(&documents, &Blotting::of(settings)), settings);
+        Some(Answer::of(members, &documents, settings))
+    }
+
+    /// The same for members whose documents are these.
+    pub fn of(members: &[Member], documents: &[Arc<Document>], settings: &Settings) -> Answer {
+        let raw = raw_classes(documents, &shared_ranges(documents, &Blotting::of(settings)), settings);
         let identities = members.iter().map(|member| member.identity).collect();
-        Some(Answer { settings: fingerprint(settings), identities, raw })
+        Answer { settings: fingerprint(settings), identities, raw }
     }
 
     /// The answer for other members, by what changed. `gone` finds a document that is no member any more.
@@ -252,7 +258,7 @@ fn changes(
         let documents: Vec<Arc<Document>> = before.iter().map(|(_, document)| Arc::clone(document)).collect();
         let mut blots: Vec<u64> = gone.iter().flat_map(Query::blots).collect();
         blots.sort_unstable();
-        for places in groups(&documents, &ranges(&documents, &blots, &blotting), settings, &[]) {
+        for Group { places, .. } in groups(&documents, &ranges(&documents, &blots, &blotting), settings, &[]) {
             if places.iter().any(|place| before[place.document as usize].0) {
                 changed.insert(key(&documents, &places));
             }
@@ -262,17 +268,17 @@ fn changes(
     let documents: Vec<Arc<Document>> = around.iter().map(|(_, document)| document.clone()).collect();
     let whole: Vec<Vec<Range<u32>>> =
         documents.iter().map(|document| std::iter::once(0..document.codes.len() as u32).collect()).collect();
-    let mut groups: Vec<(u64, Vec<Fragment>)> = groups(&documents, &whole, settings, &[])
+    let mut groups: Vec<(u64, Group)> = groups(&documents, &whole, settings, &[])
         .into_iter()
-        .map(|places| (key(&documents, &places), places))
+        .map(|group| (key(&documents, &group.places), group))
         .collect();
-    for (key, places) in &groups {
-        if places.iter().any(|place| came.contains(&around[place.document as usize].0)) {
+    for (key, group) in &groups {
+        if group.places.iter().any(|place| came.contains(&around[place.document as usize].0)) {
             changed.insert(*key);
         }
     }
     groups.retain(|(key, _)| changed.contains(key));
-    let groups: Vec<Vec<Fragment>> = groups.into_iter().map(|(_, places)| places).collect();
+    let groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
     let mut raw = judged(&documents, settings, &groups);
     let index: HashMap<u32, u32> = members.iter().map(|member| member.number).zip(0..).collect();
     for raw in &mut raw {
@@ -298,18 +304,7 @@ mod tests {
     use crate::search::tests::{documents, programs, settings};
 
     fn members(shelf: &Shelf) -> Vec<Member> {
-        let identity = |document: &Document| {
-            let mut bytes = document.shown.clone().into_bytes();
-            bytes.extend(document.codes.iter());
-            bytes.extend(document.symbols().iter().flat_map(|symbol| symbol.to_le_bytes()));
-            xxh3_64(&bytes)
-        };
-        shelf
-            .documents
-            .iter()
-            .zip(0..)
-            .map(|(document, number)| Member { identity: identity(document), number })
-            .collect()
+        shelf.identities.iter().zip(0..).map(|(&identity, number)| Member { identity, number }).collect()
     }
 
     fn sorted(answer: &Answer) -> Vec<String> {
@@ -365,7 +360,8 @@ mod tests {
         let mut texts: Vec<String> = ["one", "one", "two", "two"].map(|name| monotonous(name, 9)).into();
         let old = shelf(&texts);
         let answer = Answer::find(&members(&old), &old, &settings).expect("all can be read");
-        assert_eq!(answer.raw.len(), 2);
+        // The functions, and their cores.
+        assert_eq!(answer.raw.len(), 4);
         texts[3] += "var a = 1\n";
         let new = shelf(&texts);
         let gone = |_: u64| old.document(3);

@@ -4,7 +4,7 @@
 //! (one such window stands in 6 000 files of Linux), so a plain window is told by its text, and others are kept before it.
 //!
 //! Guarantee: two runs of `k + w - 1` tokens or more with the same text share a kept blot, wherever they stand; and so do
-//! two with the same codes, unless all of their windows are plain. Of each `w` consecutive windows of such runs
+//! two with the same codes, unless the runs are plain ([`is_plain`]). Of each `w` consecutive windows of such runs
 //! a shared one is kept, or a plain one. If the text is the same, too, the texts that go with the shared blots are equal.
 //! Knows tokens only as codes and symbols; knows no document.
 
@@ -59,13 +59,11 @@ pub struct Blotting {
 }
 
 impl Blotting {
-    /// Good values where copies of 50 tokens and more are looked for. A smaller `k` with a larger `w` would store fewer
-    /// blots that tell less apart: measured on Linux, 24/27 stores a sixth less and finds twice the candidates.
-    pub const K: usize = 28;
-    pub const W: usize = 23;
-
-    /// A window is plain if it has at most one different code per so many tokens.
-    const TOKENS_PER_PLAIN_CODE: usize = 4;
+    /// Good values where copies of 50 tokens and more are looked for. What is common to two near copies is shorter than
+    /// that, and they must share one of these windows: with 28/23, a twentieth of them does not. A smaller `k` with a
+    /// larger `w` stores fewer blots that tell less apart.
+    pub const K: usize = 20;
+    pub const W: usize = 20;
 
     /// The blots that these settings need.
     pub fn of(settings: &Settings) -> Blotting {
@@ -90,14 +88,10 @@ impl Blotting {
         self.k + self.w - 1
     }
 
-    /// How many different codes a plain window may have.
+    /// How many different codes a plain window may have. As many shorter windows as cover one of [`PLAIN_WINDOW`] tokens
+    /// have no more than [`MAX_PLAIN`] together, so a run that is not plain has a window that is not.
     fn max_plain(&self) -> usize {
-        self.k / Blotting::TOKENS_PER_PLAIN_CODE
-    }
-
-    /// Are all windows plain, so that another run of these codes is found only if its text is the same?
-    pub fn is_plain(&self, codes: &[Code]) -> bool {
-        plain::is_all_over(codes, self.k, self.max_plain())
+        MAX_PLAIN / PLAIN_WINDOW.div_ceil(self.k.max(1))
     }
 
     /// Calls `each` for each window, kept or not, with its start and its blot.
@@ -126,6 +120,19 @@ impl Blotting {
             blots[window] = shape & !TEXT | (1 + text % TEXT);
         });
     }
+}
+
+/// A run is plain if none of its windows of so many tokens has more than [`MAX_PLAIN`] different codes.
+///
+/// Both are constants, whatever the windows of a blotting are: what is judged must not depend on the least number of
+/// tokens that somebody asks for. With one code per four tokens functions of calls and assignments are plain, and
+/// renamed copies of them are lost; with one per seven no more is found.
+const PLAIN_WINDOW: usize = 20;
+const MAX_PLAIN: usize = 4;
+
+/// Is a run of these codes plain, so that another one is found only if its text is the same?
+pub fn is_plain(codes: &[Code]) -> bool {
+    plain::is_all_over(codes, PLAIN_WINDOW, MAX_PLAIN)
 }
 
 /// Set in the blots of plain windows only: the largest bit, so that winnowing keeps any other window before them.

@@ -16,28 +16,35 @@ use crate::document::Document;
 const SLOTS_PER_TOKEN: usize = 4;
 
 /// Which slots were seen, and which were seen again.
-struct Sightings {
+pub struct Sightings {
     seen: Vec<AtomicU64>,
     again: Vec<AtomicU64>,
     mask: u64,
 }
 
 impl Sightings {
-    fn new(n_tokens: usize) -> Sightings {
-        let slots = (n_tokens * SLOTS_PER_TOKEN).next_power_of_two().clamp(1 << 16, 1 << 32);
+    /// The fewer slots, the more blots are taken for shared that are not.
+    pub fn new(n_slots: usize) -> Sightings {
+        let slots = n_slots.next_power_of_two().clamp(1 << 16, 1 << 32);
         let words = |n: usize| (0..n / 64).map(|_| AtomicU64::new(0)).collect();
         Sightings { seen: words(slots), again: words(slots), mask: slots as u64 - 1 }
     }
 
-    fn note(&self, slot: u32) {
-        let (word, bit) = (slot as usize / 64, 1u64 << (slot % 64));
+    fn slot(&self, blot: u64) -> (usize, u64) {
+        let slot = blot & self.mask;
+        (slot as usize / 64, 1 << (slot % 64))
+    }
+
+    pub fn note(&self, blot: u64) {
+        let (word, bit) = self.slot(blot);
         if self.seen[word].fetch_or(bit, Ordering::Relaxed) & bit != 0 {
             self.again[word].fetch_or(bit, Ordering::Relaxed);
         }
     }
 
-    fn is_shared(&self, slot: u32) -> bool {
-        self.again[slot as usize / 64].load(Ordering::Relaxed) & (1u64 << (slot % 64)) != 0
+    pub fn is_shared(&self, blot: u64) -> bool {
+        let (word, bit) = self.slot(blot);
+        self.again[word].load(Ordering::Relaxed) & bit != 0
     }
 }
 
@@ -50,39 +57,65 @@ pub fn family_salt(family: &str) -> u64 {
 /// For each document the token ranges in which a run of `blotting.k + blotting.w - 1` tokens or more
 /// can have an equal elsewhere: in order, apart from each other.
 pub fn shared_ranges(documents: &[Arc<Document>], blotting: &Blotting) -> Vec<Vec<Range<u32>>> {
-    let n_tokens = documents.iter().map(|document| document.codes.len()).sum();
-    let sightings = Sightings::new(n_tokens);
-    let posts: Vec<Vec<Post>> = documents
-        .par_iter()
-        .map_init(Vec::new, |scratch, document| {
-            let family = family_salt(document.language.family);
-            let mut posts = Vec::with_capacity(document.codes.len() / 8 + 1);
-            blotting.kept(&document.codes, document.symbols(), scratch, |kept| {
-                let slot = (mix(kept.blot ^ family) & sightings.mask) as u32;
-                sightings.note(slot);
-                posts.push(Post { run_end: kept.run_end, slot, plain: kept.is_plain() });
-            });
-            posts
-        })
-        .collect();
-    documents
-        .par_iter()
-        .zip(posts)
-        .map(|(document, posts)| {
-            let marks = posts.iter().map(|post| Mark {
-                run_end: post.run_end,
-                plain: post.plain,
-                shared: sightings.is_shared(post.slot),
-            });
-            covered(marks, blotting, document.codes.len() as u32)
-        })
-        .collect()
+    ranges_and_blots(documents, blotting).0
 }
 
-struct Post {
-    run_end: u32,
-    slot: u32,
-    plain: bool,
+/// The same, and for each document the kept blots that stand in two places or more.
+pub fn ranges_and_blots(documents: &[Arc<Document>], blotting: &Blotting) -> (Vec<Vec<Range<u32>>>, KeptBlots) {
+    let n_tokens: usize = documents.iter().map(|document| document.codes.len()).sum();
+    let sightings = Sightings::new(n_tokens * SLOTS_PER_TOKEN);
+    let blots: Vec<Vec<KeptBlot>> = documents
+        .par_iter()
+        .map_init(Vec::new, |scratch, document| {
+            let blots = kept_blots(document, blotting, scratch);
+            blots.iter().for_each(|kept| sightings.note(kept.blot));
+            blots
+        })
+        .collect();
+    let shared = |kept: &KeptBlot| sightings.is_shared(kept.blot);
+    documents
+        .par_iter()
+        .zip(blots)
+        .map(|(document, mut blots)| {
+            let marks =
+                blots.iter().map(|kept| Mark { run_end: kept.first_run, plain: kept.is_plain, shared: shared(kept) });
+            let ranges = covered(marks, blotting, document.codes.len() as u32);
+            blots.retain(shared);
+            (ranges, blots.into_boxed_slice())
+        })
+        .unzip()
+}
+
+/// Kept blots of each of some documents.
+pub type KeptBlots = Vec<Box<[KeptBlot]>>;
+
+/// A kept blot: the least of some runs of windows.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptBlot {
+    /// Apart from those of other families.
+    pub blot: u64,
+    /// The last windows of the first and of the last of these runs.
+    pub first_run: u32,
+    pub last_run: u32,
+    pub is_plain: bool,
+}
+
+/// The kept blots of a document, in order.
+pub fn kept_blots(document: &Document, blotting: &Blotting, scratch: &mut Vec<u64>) -> Vec<KeptBlot> {
+    let family = family_salt(document.language.family);
+    let mut blots: Vec<KeptBlot> = Vec::with_capacity(document.codes.len() / 8 + 1);
+    blotting.kept(&document.codes, document.symbols(), scratch, |kept| {
+        if let Some(last) = blots.last_mut() {
+            last.last_run = kept.run_end - 1;
+        }
+        blots.push(KeptBlot {
+            blot: mix(kept.blot ^ family),
+            first_run: kept.run_end,
+            last_run: u32::MAX,
+            is_plain: kept.is_plain(),
+        });
+    });
+    blots
 }
 
 /// What is known of a kept blot when it is asked where copies can be.

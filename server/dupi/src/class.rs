@@ -35,7 +35,7 @@ named! {
         Exact = "exact",
         /// The same after a one-to-one renaming; literals may differ.
         Renamed = "renamed",
-        /// The same but for small differences that no renaming explains.
+        /// The same but for edits: most of it corresponds, in order.
         Near = "near",
     }
 }
@@ -85,11 +85,11 @@ pub struct Class {
     pub id: u64,
     pub kind: Kind,
     pub zone: Zone,
-    /// Of each copy.
+    /// Of each copy; of the longest, where they differ.
     pub tokens: u32,
     /// Of the longest copy.
     pub lines: u32,
-    /// Mean share of tokens whose text equals that of the most common copy.
+    /// Mean share of tokens that correspond to those of the most common copy, or of the one that leads the class.
     pub similarity: f64,
     pub copies: Vec<Fragment>,
     /// The lines (from 0) that each copy stands on.

@@ -4,6 +4,7 @@
 //! a run of whole units could be common to both, and that run is not of a zone that nobody asked for.
 //! What then happens is the same as for the whole workspace, so the answer is the same, too.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -16,6 +17,7 @@ use crate::candidates::{Mark, covered, family_salt};
 use crate::class::{Class, Fragment, Zone};
 use crate::document::Document;
 use crate::judge::{content, needs_equal_text, parts_are_data, parts_need_equal_text};
+use crate::near::{Bodies, Documents, Graph, Place, SEEDS, View};
 use crate::raw::{groups, judged, settle};
 use crate::runs::{Outline, stretches};
 use crate::settings::Settings;
@@ -40,6 +42,9 @@ pub trait Library: Sync {
     /// Calls `each` for the documents that hold a blot, with each text of it: all of them, and perhaps a few that do not.
     fn holders(&self, blot: u64, each: impl FnMut(Holder));
 
+    /// What tells a document, with its path and its content, from all others.
+    fn identity(&self, number: u32) -> u64;
+
     /// A document, unless it cannot be read.
     fn document(&self, number: u32) -> Option<Arc<Document>>;
 
@@ -54,23 +59,30 @@ pub trait Library: Sync {
     }
 }
 
-/// A document with what is worth remembering of it for who asks again: its kept blots and its outline, once they are
-/// asked for.
+/// A document with what is worth remembering of it for who asks again: its kept blots, its outline and its bodies, once
+/// they are asked for.
 pub struct Prepared {
     pub document: Arc<Document>,
     marks: OnceLock<Box<[(u64, Mark)]>>,
     outline: OnceLock<Arc<Outline>>,
+    bodies: OnceLock<Bodies>,
 }
 
 impl Prepared {
     pub fn new(document: Arc<Document>) -> Prepared {
-        Prepared { document, marks: OnceLock::new(), outline: OnceLock::new() }
+        Prepared { document, marks: OnceLock::new(), outline: OnceLock::new(), bodies: OnceLock::new() }
     }
 
     /// About how many bytes of memory it takes at most.
     pub fn weight(&self) -> usize {
         let marks = self.document.codes.len() / 10 * size_of::<(u64, Mark)>();
-        self.document.weight() + marks + Outline::weight(&self.document)
+        // Bodies lie within bodies, two or three deep, and each has the seeds of those inside.
+        let bodies = self.document.codes.len() / 10 * 3 * 2 * size_of::<u64>();
+        self.document.weight() + marks + Outline::weight(&self.document) + bodies
+    }
+
+    pub fn bodies(&self) -> &Bodies {
+        self.bodies.get_or_init(|| Bodies::of(&self.document, &mut Vec::new()))
     }
 
     fn outline(&self) -> Arc<Outline> {
@@ -101,15 +113,33 @@ fn mark(kept: &Kept) -> Mark {
 }
 
 /// Classes, and the documents that they name by index.
+#[derive(Default)]
 pub struct Clones {
     pub documents: Vec<Arc<Document>>,
     /// Worst first.
     pub classes: Vec<Class>,
 }
 
+/// Where the near copies in a document come from.
+pub struct NearSource<'a> {
+    /// Of all documents, this one among them.
+    pub graph: &'a Graph,
+    /// The identity of the document.
+    pub own: u64,
+    /// Finds a document by its identity.
+    pub document: &'a dyn Fn(u64) -> Option<Arc<Document>>,
+}
+
 /// The classes that have a copy in `document`, which is not one of the library's.
 /// Or nothing, if a document of the library cannot be read.
-pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Settings) -> Option<Clones> {
+pub fn clones_of(
+    document: &Arc<Prepared>,
+    library: &impl Library,
+    settings: &Settings,
+    near: Option<NearSource>,
+) -> Option<Clones> {
+    let prepared = document;
+    let document = &prepared.document;
     let query = Query::new(document, settings);
     let partners = query.partners(library, Wanted::Copies);
     let mut shared = query.repeated();
@@ -126,7 +156,7 @@ pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Se
         .map(|partner| library.prepared(partner.number).map(with_ranges))
         .collect::<Option<_>>()?;
     let ranges = ranges_of(&query.marks, &shared, &query.blotting, document.codes.len() as u32);
-    partners.push((Arc::new(Prepared::new(document.clone())), ranges));
+    partners.push((Arc::clone(prepared), ranges));
     partners.sort_by(|a, b| a.0.document.shown.cmp(&b.0.document.shown));
     let documents: Vec<Arc<Document>> = partners.iter().map(|(prepared, _)| prepared.document.clone()).collect();
     let outlines: Vec<Arc<Outline>> = partners.iter().map(|(prepared, _)| prepared.outline()).collect();
@@ -134,11 +164,79 @@ pub fn clones_of(document: &Arc<Document>, library: &impl Library, settings: &Se
     let at = documents.partition_point(|other| other.shown < document.shown);
     let own = at as u32;
     let mut groups = groups(&documents, &ranges, settings, &outlines);
-    groups.retain(|places| places.iter().any(|place| place.document == own));
+    groups.retain(|group| group.places.iter().any(|place| place.document == own));
     let raw = judged(&documents, settings, &groups).into_iter().map(|raw| raw.class);
     let touching = raw.filter(|class| class.copies.iter().any(|copy| copy.document == own)).collect();
-    let classes = settle(touching, settings, |i| &documents[i as usize].shown).shown;
-    Some(Clones { classes, documents })
+    let mut found = Clones { classes: touching, documents };
+    if let Some(near) = near {
+        found.add(near.clones(prepared, settings)?);
+    }
+    found.classes = settle(found.classes, settings, |i| &found.documents[i as usize].shown).shown;
+    Some(found)
+}
+
+impl Clones {
+    /// Takes classes of other documents, all of which are put in the order of their paths.
+    fn add(&mut self, other: Clones) {
+        if other.classes.is_empty() {
+            return;
+        }
+        let mut documents: Vec<Arc<Document>> = self.documents.iter().chain(&other.documents).cloned().collect();
+        documents.sort_by(|a, b| a.shown.cmp(&b.shown));
+        documents.dedup_by(|a, b| a.shown == b.shown);
+        let mut classes = Vec::with_capacity(self.classes.len() + other.classes.len());
+        for Clones { documents: named, classes: of_named } in [std::mem::take(self), other] {
+            let place =
+                |document: &Arc<Document>| documents.partition_point(|other| other.shown < document.shown) as u32;
+            let places: Vec<u32> = named.iter().map(place).collect();
+            for mut class in of_named {
+                let mut copies: Vec<(Fragment, Range<u32>)> = class.copies.into_iter().zip(class.at).collect();
+                copies.iter_mut().for_each(|(copy, _)| copy.document = places[copy.document as usize]);
+                copies.sort_by_key(|(copy, _)| *copy);
+                (class.copies, class.at) = copies.into_iter().unzip();
+                classes.push(class);
+            }
+        }
+        *self = Clones { documents, classes };
+    }
+}
+
+impl NearSource<'_> {
+    /// The near copies in a document, before what lies in others is dropped.
+    fn clones(&self, document: &Prepared, settings: &Settings) -> Option<Clones> {
+        let documents = Named { source: self, identities: RefCell::default() };
+        let words = document.bodies().list.iter().map(|body| body.word.hash);
+        let mut classes = View::new(self.graph, settings).classes_of(words, &documents)?;
+        let own = documents.number(self.own)?;
+        classes.retain(|class| class.copies.iter().any(|copy| copy.document == own));
+        let documents = documents.identities.into_inner().into_iter();
+        let documents = documents.map(|identity| match identity == self.own {
+            true => Some(Arc::clone(&document.document)),
+            false => (self.document)(identity),
+        });
+        Some(Clones { documents: documents.collect::<Option<_>>()?, classes })
+    }
+}
+
+/// Documents that are numbered in the order in which they are asked for.
+struct Named<'a> {
+    source: &'a NearSource<'a>,
+    identities: RefCell<Vec<u64>>,
+}
+
+impl Documents for Named<'_> {
+    fn number(&self, identity: u64) -> Option<u32> {
+        let mut identities = self.identities.borrow_mut();
+        let at = identities.iter().position(|other| *other == identity).unwrap_or_else(|| {
+            identities.push(identity);
+            identities.len() - 1
+        });
+        u32::try_from(at).ok()
+    }
+
+    fn document(&self, place: &Place) -> Option<Arc<Document>> {
+        (self.source.document)(place.document)
+    }
 }
 
 /// Documents of a library with their numbers, in the order of their paths.
@@ -162,6 +260,15 @@ pub fn ranges(documents: &[Arc<Document>], blots: &[u64], blotting: &Blotting) -
 pub fn kept(document: &Document, blotting: &Blotting, scratch: &mut Vec<u64>, mut each: impl FnMut(Kept, u64)) {
     let family = family_salt(document.language.family);
     blotting.kept(&document.codes, document.symbols(), scratch, |kept| each(kept, mix(kept.blot ^ family)));
+}
+
+/// Calls `each` for each blot by which an index finds a document, with something of its text: its kept blots, and the
+/// seeds of near copies if these are others.
+pub fn posted(document: &Document, blotting: &Blotting, scratch: &mut Vec<u64>, mut each: impl FnMut(u64, u8)) {
+    kept(document, blotting, scratch, |kept, blot| each(blot, kept.text));
+    if *blotting != SEEDS {
+        kept(document, &SEEDS, scratch, |kept, blot| each(blot, kept.text));
+    }
 }
 
 /// Kept blots in a row that are one and the same.
@@ -579,6 +686,7 @@ pub mod tests {
     /// Documents in memory, some of them hidden.
     pub struct Shelf {
         pub documents: Vec<Arc<Document>>,
+        pub identities: Vec<u64>,
         posts: HashMap<u64, BTreeSet<(u32, u8)>>,
     }
 
@@ -586,15 +694,28 @@ pub mod tests {
         pub fn new(documents: Vec<Arc<Document>>, settings: &Settings) -> Shelf {
             let mut posts: HashMap<u64, BTreeSet<(u32, u8)>> = HashMap::new();
             for (i, document) in documents.iter().enumerate() {
-                kept(document, &Blotting::of(settings), &mut Vec::new(), |kept, blot| {
-                    posts.entry(blot).or_default().insert((i as u32, kept.text));
+                posted(document, &Blotting::of(settings), &mut Vec::new(), |blot, text| {
+                    posts.entry(blot).or_default().insert((i as u32, text));
                 });
             }
-            Shelf { documents, posts }
+            let identities = documents.iter().map(|document| identity(document)).collect();
+            Shelf { documents, identities, posts }
         }
     }
 
+    /// A fingerprint of a path and a content.
+    pub fn identity(document: &Document) -> u64 {
+        let mut bytes = document.shown.clone().into_bytes();
+        bytes.extend(document.codes.iter());
+        bytes.extend(document.symbols().iter().flat_map(|symbol| symbol.to_le_bytes()));
+        xxhash_rust::xxh3::xxh3_64(&bytes)
+    }
+
     impl Library for Shelf {
+        fn identity(&self, number: u32) -> u64 {
+            self.identities[number as usize]
+        }
+
         fn holders(&self, blot: u64, mut each: impl FnMut(Holder)) {
             for &(number, text) in self.posts.get(&blot).into_iter().flatten() {
                 each(Holder { number, text });
@@ -614,10 +735,16 @@ pub mod tests {
             let settings = Settings { nested, ..settings() };
             let documents = documents(&programs, &settings);
             let all = classes(&documents, &settings);
+            let identities: Vec<u64> = documents.iter().map(|document| identity(document)).collect();
+            let graph = Graph::find(&documents, &identities, settings.min_similarity);
             for (i, document) in documents.iter().enumerate() {
                 let mut others = documents.clone();
                 others.remove(i);
-                let clones = clones_of(document, &Shelf::new(others, &settings), &settings).expect("all can be read");
+                let shelf = Shelf::new(others, &settings);
+                let find = |other: u64| documents.iter().find(|document| identity(document) == other).cloned();
+                let near = NearSource { graph: &graph, own: identity(document), document: &find };
+                let prepared = Arc::new(Prepared::new(Arc::clone(document)));
+                let clones = clones_of(&prepared, &shelf, &settings, Some(near)).expect("all can be read");
                 let touching: Vec<Class> =
                     all.iter().filter(|class| class.copies.iter().any(|copy| copy.document == i as u32)).cloned().collect();
                 prop_assert_eq!(named(&clones.documents, &clones.classes), named(&documents, &touching), "{:?}", programs);

@@ -1,13 +1,18 @@
 //! Fingerprints of token ranges: by text (`exact`), by structure up to a renaming (`alpha`), and the lasting one (`id`).
 //!
-//! `alpha` replaces each name by the distance to its last use within the range, or by a mark if there was none:
-//! two ranges have the same exactly if one is a one-to-one renaming of the other. Literals count by their class.
+//! `alpha` replaces each name by the distance to its last use in the same role within the range, or by a mark if there
+//! was none: two ranges have the same exactly if one is a one-to-one renaming of the other, where a name in two roles
+//! counts as two names (`roles.rs`). Literals count by their class. The lasting one does not know roles: it was there
+//! before them.
 
+use dupi_grammars::Language;
 use dupi_grammars::token::{Code, IDENTIFIER, varies};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::blots::mix;
-use crate::document::Document;
+use crate::document::{Document, SYMBOL_BITS};
+use crate::numbers::Numbers;
+use crate::roles::Roles;
 
 /// No use before this one.
 const NEVER: u32 = u32::MAX;
@@ -16,22 +21,30 @@ const NEVER: u32 = u32::MAX;
 #[derive(Default)]
 pub struct LastUses {
     distances: Vec<u32>,
-    /// Open-addressed: (symbol, its last token); a slot counts only if its stamp is the current one.
-    slots: Vec<(u32, u32, u32)>,
-    stamp: u32,
+    /// The last token of each name.
+    last: Numbers,
+    /// Of the language that was read last.
+    roles: Option<Box<Roles>>,
 }
 
 impl LastUses {
-    /// Notes the names of a whole document, or of one range of it.
+    /// Notes the names of a whole document, or of one range of it, whatever their roles.
     pub fn read(&mut self, codes: &[Code], symbols: &[u32]) {
+        self.read_names(codes, symbols, |_| 0);
+    }
+
+    /// Notes the names of a whole document, or of one range of it, each role apart.
+    pub fn read_roles(&mut self, language: &Language, codes: &[Code], symbols: &[u32]) {
+        let known = self.roles.take().filter(|roles| roles.are_of(language));
+        let roles = known.unwrap_or_else(|| Box::new(Roles::of(language)));
+        self.read_names(codes, symbols, |at| (roles.role(codes, at) as u32) << SYMBOL_BITS);
+        self.roles = Some(roles);
+    }
+
+    /// `salt` gives, for the place of a name, what tells it from the same name elsewhere.
+    fn read_names(&mut self, codes: &[Code], symbols: &[u32], salt: impl Fn(usize) -> u32) {
         self.distances.clear();
-        let capacity = (symbols.len() * 2).next_power_of_two().max(64);
-        if self.slots.len() < capacity || self.stamp == u32::MAX {
-            self.slots = vec![(0, 0, 0); capacity];
-            self.stamp = 0;
-        }
-        self.stamp += 1;
-        let mask = self.slots.len() - 1;
+        self.last.clear(symbols.len());
         let mut symbol = symbols.iter();
         for (i, &code) in codes.iter().enumerate() {
             if !varies(code) {
@@ -42,18 +55,8 @@ impl LastUses {
                 self.distances.push(NEVER);
                 continue;
             }
-            let mut slot = mix(u64::from(name)) as usize & mask;
-            let distance = loop {
-                let (seen, at, stamp) = self.slots[slot];
-                if stamp != self.stamp {
-                    break NEVER;
-                }
-                if seen == name {
-                    break i as u32 - at;
-                }
-                slot = (slot + 1) & mask;
-            };
-            self.slots[slot] = (name, i as u32, self.stamp);
+            let name = name | salt(i);
+            let distance = self.last.set(name, i as u32).map_or(NEVER, |before| i as u32 - before);
             self.distances.push(distance);
         }
     }

@@ -6,6 +6,7 @@
 //! Anything read from disk that does not verify is a miss: its files are read again.
 
 mod merge;
+mod near;
 mod read;
 mod sketches;
 mod verify;
@@ -36,11 +37,12 @@ use crate::search::{Progress, Report};
 use crate::segment::{self, Entry, Fresh, Segment, Unusable};
 use crate::settings::Settings;
 use crate::skip::{Skip, SkipReason};
-use crate::snapshot::{self, Buffer, Cache, Part, Snapshot};
+use crate::snapshot::{self, Buffer, Cache, NearCopies, Part, Snapshot};
 use crate::store::{Bytes, Lock, Store};
 use crate::{Error, clones};
 
 pub use merge::{Merge, Merged};
+use near::NearState;
 pub use verify::{Stats, Verified};
 
 /// How much memory building may take unless told otherwise.
@@ -184,6 +186,9 @@ pub struct Index {
     opened: Option<Arc<Snapshot>>,
     /// Which of them are on disk as they are here.
     kept_answers: HashSet<u64>,
+    /// How often the documents that are no buffers have changed.
+    n_changes: u64,
+    near: Option<NearState>,
     /// The chunks that files shared when they were last asked for.
     pub(crate) sharing: Option<Sharing>,
     cache: Arc<Cache>,
@@ -230,6 +235,8 @@ impl Index {
             answers: HashMap::new(),
             opened: None,
             kept_answers: HashSet::new(),
+            n_changes: 0,
+            near: None,
             sharing: None,
             snapshot: Arc::new(Snapshot::new(Vec::new(), Vec::new(), &[], Arc::clone(&cache))),
             cache,
@@ -351,6 +358,7 @@ impl Index {
         self.quarantine = Arc::new(Quarantine::look(&*self.store));
         self.take_notes();
         self.find_current();
+        self.n_changes += 1;
         self.renew_snapshot();
         self.opened = Some(self.snapshot());
     }
@@ -401,7 +409,11 @@ impl Index {
     fn renew_snapshot(&mut self) {
         let buffers: Vec<Arc<Buffer>> = self.buffers.values().cloned().collect();
         let covered: Vec<At> = self.buffers.keys().filter_map(|shown| self.by_path.get(shown)).copied().collect();
-        self.snapshot = Arc::new(Snapshot::new(self.parts.clone(), buffers, &covered, Arc::clone(&self.cache)));
+        let near = self.near.as_ref().filter(|near| near.n_changes == self.n_changes);
+        // Numbers of documents follow from the parts, and these may be others.
+        let near = near.map(|state| Arc::new(NearCopies::new(state.near.key, Arc::clone(&state.near.graph))));
+        let snapshot = Snapshot::new(self.parts.clone(), buffers, &covered, Arc::clone(&self.cache));
+        self.snapshot = Arc::new(snapshot.with_near(near));
     }
 
     /// Follows another writer, or becomes the writer if there is none any more. Says whether all was loaded anew: what
@@ -571,6 +583,7 @@ impl Index {
                 self.parts.push(part);
             }
             self.committed = false;
+            self.n_changes += 1;
         }
         self.commit();
         self.quarantine.keep(&*self.store);
@@ -675,11 +688,13 @@ impl Index {
     /// cannot be made whole.
     pub fn clones_of(&mut self, path: &Path, settings: &Settings) -> Option<clones::Clones> {
         let shown = self.shown(path);
-        let clones = self.snapshot.clones_of(&shown, settings);
+        let near = self.bring_near(settings, &|| false);
+        let clones = self.snapshot.clones_of(&shown, settings).filter(|_| near.is_ok());
         if clones.is_some() || self.snapshot.is_whole() {
             return clones;
         }
         self.refresh(&|_| {}).ok()?;
+        self.bring_near(settings, &|| false).ok()?;
         self.snapshot.clones_of(&shown, settings)
     }
 
@@ -697,6 +712,8 @@ impl Index {
 
     /// None, if the index cannot be read.
     fn try_report(&mut self, settings: &Settings) -> Option<Report> {
+        let decoded =
+            self.bring_near_within(settings, self.memory, &|| false).ok()?.filter(|_| self.buffers.is_empty());
         let (files, members) = self.snapshot.documents(&self.workspace.root);
         let key = crate::answer::fingerprint(settings);
         let name = answer_name(key);
@@ -709,11 +726,12 @@ impl Index {
         }
         let before = self.answers.get(&key);
         let known = before.map(|before| (&before.answer, &*before.snapshot));
-        let answer = self.snapshot.answer(&members, known, settings)?;
+        let answer = self.snapshot.answer(&members, known, settings, decoded)?;
         if before.is_none_or(|before| before.answer != answer) {
             self.kept_answers.remove(&key);
         }
-        let Settled { shown: classes, ignored } = snapshot::settled(&answer, &files, settings);
+        let near = self.near_classes(&members, settings)?;
+        let Settled { shown: classes, ignored } = snapshot::settled(&answer, near, &files, settings);
         if self.may_keep() && !self.kept_answers.contains(&key) {
             let written = answer.write().and_then(|bytes| self.write_whole(&name, &bytes));
             match written.and_then(|()| self.drop_others(&name, ANSWER)) {

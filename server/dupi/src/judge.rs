@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use dupi_grammars::token::{Code, IDENTIFIER, Unit, varies};
 
-use crate::blots::Blotting;
+use crate::blots::is_plain;
 use crate::class::{Class, Fragment, Kind, Zone};
 use crate::document::Document;
 use crate::fingerprint::{LastUses, fingerprint, id};
@@ -37,8 +37,14 @@ const SHORT_FACTOR: f64 = 1.36;
 const FLAT_TOKENS: f64 = 100.0;
 
 /// Declarations (signatures, fields, empty bodies) resemble each other by their nature: with fewer tokens than this
-/// in statements, only equal text counts.
+/// in statements, or fewer than half of a short fragment's, only equal text counts.
 const MIN_STEP_TOKENS: u32 = 25;
+
+/// A definition of this many tokens is a copy by itself, and so is one that makes up [`DEFINITION_SHARE`] of a fragment.
+/// The size of the fragment decides, never the minimum that somebody asks for: a smaller minimum must not show
+/// what a larger one leaves out though it is large enough.
+const DEFINITION_TOKENS: u32 = 50;
+const DEFINITION_SHARE: f64 = 0.8;
 
 /// A definition with this many tokens in statements is a function, not a table that happens to be one.
 const MIN_FUNCTION_TOKENS: u32 = 20;
@@ -131,28 +137,36 @@ fn parts_are_tables(document: &Document, fragment: &Fragment, settings: &Setting
 pub fn parts_need_equal_text(document: &Document, fragment: &Fragment, settings: &Settings) -> bool {
     let short = f64::from(fragment.len()) < FLAT_TOKENS;
     settings.min_similarity > 0.0
-        && (n_step_tokens(document, fragment) < min_step_tokens(settings)
+        && (n_step_tokens(document, fragment) < min_step_tokens(settings.floor())
             || parts_are_tables(document, fragment, settings)
-            || (short && is_flat(document, fragment) && !holds_definition(document, fragment, settings.min_tokens)))
+            || (short
+                && is_flat(document, fragment)
+                && !holds_definition(document, fragment, min_definition(settings.floor()))))
 }
 
-fn min_step_tokens(settings: &Settings) -> u32 {
-    MIN_STEP_TOKENS.min(settings.min_tokens / 2)
+/// How many tokens must stand in statements, of a fragment of this length.
+fn min_step_tokens(length: u32) -> u32 {
+    MIN_STEP_TOKENS.min(length / 2)
+}
+
+/// How many tokens a definition must have to be a copy by itself, in a fragment of this length.
+fn min_definition(length: u32) -> u32 {
+    DEFINITION_TOKENS.min((f64::from(length) * DEFINITION_SHARE) as u32)
 }
 
 /// The least similarity of copies of a fragment, and whether a renaming could be enough instead.
 fn asked_of(document: &Document, fragment: &Fragment, table: bool, settings: &Settings) -> (f64, bool) {
     let codes = &document.codes[fragment.start as usize..fragment.end as usize];
-    // Others of this shape are come upon by chance: what is shown must not depend on that.
-    if Blotting::of(settings).is_plain(codes) {
+    // Plain windows are indexed by their text alone, so others of this shape are found by luck. Equal text is not.
+    if is_plain(codes) {
         return (1.0, false);
     }
-    let whole = holds_definition(document, fragment, settings.min_tokens);
+    let whole = holds_definition(document, fragment, min_definition(fragment.len()));
     let asked = settings.min_similarity;
     let length = f64::from(fragment.len());
     let short = ((LONG_TOKENS - length) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
     // Monotonous statements (a constructor that sets fields) are alike by their nature, too.
-    let thin = table || n_step_tokens(document, fragment) < min_step_tokens(settings);
+    let thin = table || n_step_tokens(document, fragment) < min_step_tokens(fragment.len());
     let similarity = match () {
         _ if asked == 0.0 => 0.0,
         _ if thin => 1.0,
@@ -211,7 +225,7 @@ fn variants(documents: &[Arc<Document>], places: &[Fragment], codes: &[Code], us
         if of_place != codes {
             continue;
         }
-        uses.read(of_place, symbols);
+        uses.read_roles(documents[place.document as usize].language, of_place, symbols);
         let print = fingerprint(of_place, symbols, uses.distances());
         let i = *by_text.entry(print.exact).or_insert_with(|| {
             variants.push(Variant { exact: print.exact, alpha: print.alpha, copies: Vec::new() });
@@ -312,24 +326,26 @@ fn holds_function(document: &Document, fragment: &Fragment) -> bool {
     holds_definition(document, fragment, 1) && n_step_tokens(document, fragment) >= MIN_FUNCTION_TOKENS
 }
 
-/// The zone of a class, from where its copies stand.
-fn zone(documents: &[Arc<Document>], copies: &[Fragment]) -> Zone {
+/// The zone of a class, and the least number of its tokens, from where its copies stand: each in a test or not, and in a
+/// generated file or not.
+pub fn zone(copies: impl Iterator<Item = (bool, bool)>, settings: &Settings) -> (Zone, u32) {
     let (mut code, mut test) = (0, 0);
-    for copy in copies {
-        let document = &documents[copy.document as usize];
-        if document.generated {
-        } else if document.is_test(copy.start, copy.end) {
+    for (is_test, is_generated) in copies {
+        if is_generated {
+        } else if is_test {
             test += 1;
         } else {
             code += 1;
         }
     }
     // Two places in code make it a matter of code; one of them copied into a test does not.
-    match (code, test) {
+    let zone = match (code, test) {
         (2.., _) => Zone::Code,
         _ if code + test >= 2 => Zone::Test,
         _ => Zone::Generated,
-    }
+    };
+    // Tests repeat themselves on purpose, but not the code that they test.
+    (zone, if code > 0 { settings.min_tokens } else { settings.min_tokens_in(zone) })
 }
 
 fn class(
@@ -362,12 +378,19 @@ fn class(
     let at: Vec<Range<u32>> =
         copies.iter().map(|copy| documents[copy.document as usize].lines(copy.start, copy.end)).collect();
     let lines = at.iter().map(|lines| lines.end - lines.start).max()?;
-    let zone = content.unwrap_or_else(|| zone(documents, &copies));
+    let place = |copy: &Fragment| {
+        let document = &documents[copy.document as usize];
+        (document.is_test(copy.start, copy.end), document.generated)
+    };
+    let (zone, min_tokens) = match content {
+        Some(zone) => (zone, settings.min_tokens_in(zone)),
+        None => zone(copies.iter().map(place), settings),
+    };
     let shown = copies.len() > 1
         && settings.zones.contains(&zone)
         && settings.kinds.contains(&kind)
         && lines >= settings.min_lines
-        && leader.len() >= settings.min_tokens_in(zone);
+        && leader.len() >= min_tokens;
     if !shown {
         return None;
     }

@@ -301,6 +301,7 @@ fn is_renaming(own: &Document, tokens: &Range<u32>, other: &Document, others: &R
     let mut alpha = |document: &Document, tokens: &Range<u32>| {
         let (codes, symbols) = document.read_tokens(tokens.start, tokens.end);
         let tells = returning((codes, symbols), &mut uses) >= EVIDENCE_IF_FLAT;
+        uses.read_roles(document.language, codes, symbols);
         tells.then(|| fingerprint(codes, symbols, uses.distances()).alpha)
     };
     alpha(own, tokens).is_some_and(|own| alpha(other, others) == Some(own))

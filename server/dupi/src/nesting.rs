@@ -21,8 +21,9 @@ pub fn drop_repeated(mut classes: Vec<Class>) -> Vec<Class> {
 /// Drops each class all of whose copies lie in the copies of one other class that has at least as many.
 pub fn drop_nested(mut classes: Vec<Class>) -> Vec<Class> {
     classes.sort_by(|a, b| {
-        (b.copies.len(), b.tokens, b.similarity)
-            .partial_cmp(&(a.copies.len(), a.tokens, a.similarity))
+        // Of two classes of the same copies the one of the stricter kind stays.
+        (b.copies.len(), b.tokens, a.kind, b.similarity)
+            .partial_cmp(&(a.copies.len(), a.tokens, b.kind, a.similarity))
             .unwrap_or(std::cmp::Ordering::Equal)
             .then_with(|| a.copies.cmp(&b.copies))
             .then_with(|| a.id.cmp(&b.id))

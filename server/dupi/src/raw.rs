@@ -17,7 +17,7 @@ use crate::fingerprint::LastUses;
 use crate::ignore::Matcher;
 use crate::judge::{judge, needs_equal_text};
 use crate::nesting::{drop_nested, drop_repeated};
-use crate::runs::{self, By, Letter, Outline};
+use crate::runs::{self, By, Group, Letters, Outline};
 use crate::settings::Settings;
 use crate::zones::is_table;
 
@@ -49,14 +49,15 @@ pub fn raw_classes(documents: &[Arc<Document>], ranges: &[Vec<Range<u32>>], sett
 }
 
 /// The raw classes among groups of places.
-pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Vec<Fragment>]) -> Vec<Raw> {
+pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Group]) -> Vec<Raw> {
     let mut raw: Vec<Raw> = groups
         .par_iter()
         .with_min_len(16)
         .with_max_len(256)
-        .map_init(LastUses::default, |uses, places| {
-            let classes = judge(documents, settings, &settings.taboo.spared(documents, places), uses);
-            let key = if classes.is_empty() { 0 } else { key(documents, places) };
+        .map_init(LastUses::default, |uses, group| {
+            let mut classes = judge(documents, settings, &settings.taboo.spared(documents, &group.places), uses);
+            classes.retain(|class| !group.can_grow(documents, &class.copies, uses));
+            let key = if classes.is_empty() { 0 } else { key(documents, &group.places) };
             classes.into_iter().map(move |class| Raw { key, class })
         })
         .flatten_iter()
@@ -67,14 +68,13 @@ pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Vec<Fr
     raw
 }
 
-/// All groups of places with one structure or one text, each in document order. `outlines` are those of the documents,
-/// or none.
+/// All groups of places with one structure or one text. `outlines` are those of the documents, or none.
 pub fn groups(
     documents: &[Arc<Document>],
     ranges: &[Vec<Range<u32>>],
     settings: &Settings,
     outlines: &[Arc<Outline>],
-) -> Vec<Vec<Fragment>> {
+) -> Vec<Group> {
     let mut families: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for (i, document) in documents.iter().enumerate() {
         families.entry(document.language.family).or_default().push(i as u32);
@@ -88,10 +88,10 @@ fn groups_of_family(
     ranges: &[Vec<Range<u32>>],
     settings: &Settings,
     outlines: &[Arc<Outline>],
-) -> Vec<Vec<Fragment>> {
+) -> Vec<Group> {
     let floor = settings.floor();
     let imports = settings.zones.contains(&Zone::Imports);
-    let parts: Vec<runs::Letters> = members
+    let parts: Vec<Letters> = members
         .par_iter()
         .with_min_len(4)
         .map_init(LastUses::default, |uses, &i| {
@@ -99,21 +99,16 @@ fn groups_of_family(
             runs::letters(&documents[i as usize], i, &ranges[i as usize], floor, imports, outline, uses)
         })
         .collect();
-    let mut letters: Vec<Letter> = Vec::with_capacity(parts.iter().map(|part| part.letters.len()).sum());
-    let mut pieces = Vec::new();
-    for part in parts {
-        letters.extend(part.letters);
-        pieces.extend(part.pieces);
-    }
-    let mut groups: Vec<Vec<Fragment>> = runs::repeats(&letters, By::Structure, floor);
+    let mut letters = Letters::default();
+    letters.letters.reserve(parts.iter().map(|part| part.letters.len()).sum());
+    parts.into_iter().for_each(|part| letters.extend(part));
+    letters.sort();
     // Where only equal text counts, runs of equal text are all that there is to find.
-    let alike = |places: &Vec<Fragment>| !by_text_only(documents, &places[0], settings);
-    groups = groups.into_par_iter().with_min_len(16).filter(alike).collect();
-    groups.extend(runs::repeats(&letters, By::Text, floor));
-    drop(letters);
-    groups.extend(runs::same(pieces));
-    groups.par_sort_unstable();
-    groups.dedup();
+    let alike = |place: &Fragment| !by_text_only(documents, place, settings);
+    let mut groups: Vec<Group> = runs::repeats(&letters, By::Structure, floor, alike);
+    groups.extend(runs::repeats(&letters, By::Text, floor, |_| true));
+    groups.extend(runs::same(letters.pieces));
+    runs::sort(&mut groups);
     groups
 }
 

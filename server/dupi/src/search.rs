@@ -8,9 +8,10 @@ use dupi_grammars::Language;
 use rayon::prelude::*;
 
 use crate::blots::Blotting;
-use crate::candidates::shared_ranges;
+use crate::candidates::ranges_and_blots;
 use crate::class::Class;
 use crate::document::{Document, Scratch};
+use crate::near::{self, Documents, Graph, Place, SEEDS, View};
 use crate::raw::{Settled, raw_classes, settle};
 use crate::settings::Settings;
 use crate::skip::Skip;
@@ -142,9 +143,33 @@ pub fn classes(documents: &[Arc<Document>], settings: &Settings) -> Vec<Class> {
 }
 
 fn settled(documents: &[Arc<Document>], settings: &Settings) -> Settled {
-    let ranges = shared_ranges(documents, &Blotting::of(settings));
+    let blotting = Blotting::of(settings);
+    let (ranges, blots) = ranges_and_blots(documents, &blotting);
     let raw = raw_classes(documents, &ranges, settings);
-    settle(raw.into_iter().map(|raw| raw.class).collect(), settings, |i| &documents[i as usize].shown)
+    drop(ranges);
+    let mut classes: Vec<Class> = raw.into_iter().map(|raw| raw.class).collect();
+    if near::key(settings).is_some() {
+        // Their places in the list tell them apart here.
+        let identities: Vec<u64> = (0..documents.len() as u64).collect();
+        let blots = (blotting == SEEDS).then_some(blots);
+        let graph = Graph::find_among(documents, &identities, settings.min_similarity, blots, &|| false);
+        let near = graph.and_then(|graph| View::new(&graph, settings).classes(&Listed(documents)));
+        classes.extend(near.unwrap_or_default());
+    }
+    settle(classes, settings, |i| &documents[i as usize].shown)
+}
+
+/// Documents whose identities are their places in a list.
+struct Listed<'a>(&'a [Arc<Document>]);
+
+impl Documents for Listed<'_> {
+    fn number(&self, identity: u64) -> Option<u32> {
+        u32::try_from(identity).ok()
+    }
+
+    fn document(&self, place: &Place) -> Option<Arc<Document>> {
+        self.0.get(usize::try_from(place.document).ok()?).cloned()
+    }
 }
 
 #[cfg(test)]
@@ -222,14 +247,15 @@ pub mod tests {
             })
     }
 
-    /// Does a pattern that comes three times in a row reach into the units `a..=b`? Such a row counts as a whole, never in parts.
-    fn touches_row(document: &Document, units: &[&Unit], a: usize, b: usize) -> bool {
-        let codes = |i: usize| &document.codes[units[i].start as usize..units[i].end as usize];
-        (1..=units.len() / 3).any(|period| {
-            (0..=units.len() - 3 * period).any(|start| {
-                let row = start..start + 3 * period;
-                start <= b && a < row.end && row.skip(period).all(|i| codes(i) == codes(i - period))
-            })
+    /// Do the units `a..=b` lie in a row of one text, and reach over more than a round of it? Of such a row only the
+    /// pattern is looked for, and the row as a whole.
+    fn lies_in_row(document: &Document, units: &[&Unit], a: usize, b: usize) -> bool {
+        let text = |i: usize| document.read_tokens(units[i].start, units[i].end);
+        (1..=(b - a).min(units.len() / 3)).any(|period| {
+            let equal = |i: usize| i + period < units.len() && text(i) == text(i + period);
+            let end = (a..units.len()).take_while(|&i| equal(i)).count() + a + period;
+            let start = a - (0..a).rev().take_while(|&i| equal(i)).count();
+            b < end && end - start >= 3 * period
         })
     }
 
@@ -254,6 +280,243 @@ pub mod tests {
             })
     }
 
+    /// The classes of a few texts as `kind lines…`, where lines are those of the copies in the order of the texts.
+    fn shown(texts: &[(&str, &str)], settings: &Settings) -> Vec<String> {
+        shown_of(texts, settings, classes)
+    }
+
+    fn shown_of(
+        texts: &[(&str, &str)],
+        settings: &Settings,
+        classes: impl Fn(&[Arc<Document>], &Settings) -> Vec<Class>,
+    ) -> Vec<String> {
+        let read = |(name, text): &(&str, &str)| Arc::new(document(name, text, settings).expect("a good text"));
+        let documents: Vec<Arc<Document>> = texts.iter().map(read).collect();
+        let lines = |class: &Class| -> String {
+            class.at.iter().map(|lines| format!(" {}-{}", lines.start + 1, lines.end)).collect()
+        };
+        classes(&documents, settings).iter().map(|class| format!("{}{}", class.kind.name(), lines(class))).collect()
+    }
+
+    /// Findings, each in the language in which it was met.
+    #[cfg(feature = "all")]
+    mod findings {
+        use super::*;
+
+        /// Those that runs alone make: where a function as a whole is a near copy, the runs in it are not shown.
+        fn shown_runs(texts: &[(&str, &str)], settings: &Settings) -> Vec<String> {
+            shown_of(texts, settings, |documents, settings| {
+                let (ranges, _) = ranges_and_blots(documents, &Blotting::of(settings));
+                let raw = raw_classes(documents, &ranges, settings).into_iter().map(|raw| raw.class).collect();
+                settle(raw, settings, |i| &documents[i as usize].shown).shown
+            })
+        }
+
+        /// Calls, fields and assignments alone have few different codes, and yet make functions that are worth a word.
+        #[test]
+        fn a_renamed_method_of_plain_statements_is_found_at_any_minimum() {
+            let method = |name: &str, value: &str| {
+                format!(
+                    "fn {name}({value}: B) {{
+    {value}.start(one, two);
+    {value}.x.y = {value}.width;
+    draw({value}.x, {value}, one.z.top);
+    {value}.z = two;
+    {value}.color.set({value}.x.y.z);
+    {value}.end(f({value}, {value}.x), g({value}));
+    h({value}.x.y(one), two);
+    {value} = u.v.next({value}, one);
+    {value}.u.w(i, {value}.z.u.w, j);
+}}
+"
+                )
+            };
+            for least in [20, 30, 40, 50, 80] {
+                let settings = Settings { min_tokens: least, ..Settings::default() };
+                let found =
+                    shown(&[("a.rs", &method("show", "first")), ("b.rs", &method("hide", "second"))], &settings);
+                assert_eq!(found, ["renamed 1-11 1-11"], "{least}");
+            }
+        }
+
+        const ROUNDS: &str = "    await hit.wait()
+    assert obj.running
+    assert obj.runs == 0
+    assert len(ev) == 0
+";
+
+        fn with_rounds(rounds: usize, end: &str) -> String {
+            let head = "async def run(hass):
+    ev = capture(hass, \"x\")
+    seq = build([{\"a\": ev, \"b\": 1}, {\"a\": ev, \"b\": 2}, {\"a\": ev, \"c\": 4}])
+    obj = Script(hass, seq, \"name\", \"domain\", mode=\"queued\", max_runs=2)
+    hit = asyncio.Event()
+    if not obj.ready:
+        raise ValueError(obj)
+    obj.listener = hit.set
+    hass.create_task(obj.run(context=Context()))
+";
+            format!("{head}{}{end}", ROUNDS.repeat(rounds))
+        }
+
+        /// One copy has three rounds of what the other has once: those statements belong to both copies.
+        #[test]
+        fn a_run_goes_on_into_what_is_a_row_in_one_of_its_copies() {
+            let once = with_rounds(1, "    stop(hass)\n    done(obj, hass, ev)\n");
+            let thrice = with_rounds(3, "    go(hass, ev, obj, 1)\n");
+            let unlike = [("a.py", &*once), ("b.py", &*thrice)];
+            assert_eq!(shown_runs(&unlike, &Settings::default()), ["exact 2-13 2-13"]);
+            assert_eq!(shown(&unlike, &Settings::default()), ["near 1-15 1-22"]);
+            assert_eq!(shown(&[("a.py", &thrice), ("b.py", &thrice)], &Settings::default()), ["exact 1-22 1-22"]);
+        }
+
+        /// Reduced from two files of Rails: rows of `alias` between members.
+        #[test]
+        fn a_line_before_a_copy_does_not_hide_the_rows_in_it() {
+            let copy = "  alias :one :two
+  alias :three :four
+  alias :five :six
+
+  def middle_of_day(options)
+    change(hour: 12, min: options.fetch(:min), sec: options.fetch(:sec))
+    return self if options.empty?
+    validate(options)
+  end
+  alias :midday :middle_of_day
+  alias :noon :middle_of_day
+  alias :at_midday :middle_of_day
+  alias :at_noon :middle_of_day
+";
+            for before in ["", "  alias :zero :none\n", "  alias :zero :none\n  alias :zero :some\n"] {
+                let (a, b) = (
+                    format!("class A\n{before}{copy}  def noon? = now == noon\nend\n"),
+                    format!("class B\n{copy}end\n"),
+                );
+                let n = before.lines().count();
+                let expected = format!("exact {}-{} 2-14", 2 + n, 14 + n);
+                assert_eq!(shown(&[("a.rb", &a), ("b.rb", &b)], &Settings::default()), [expected], "{before}");
+            }
+        }
+
+        /// Reduced from Kong: a row of one shape, of which one field differs.
+        #[test]
+        fn a_row_of_one_shape_is_no_single_piece() {
+            let body = |last: &str| -> String {
+                let part = |(field, value): &(&str, &str)| {
+                    format!(
+                        "  if consumer.{field} then
+    set_header(HEADERS.{value}, consumer.{field}, request, credential.owner)
+    log.debug(\"set\", HEADERS.{value}, consumer.{field}, request.id, now())
+  else
+    clear_header(HEADERS.{value}, request, credential.owner)
+  end
+"
+                    )
+                };
+                let parts = [("id", "ID"), ("custom_id", "CUSTOM"), ("username", "NAME"), (last, "LAST")];
+                parts.iter().map(part).collect()
+            };
+            let a = format!("function one(consumer, credential)\n{}end\n", body("tag"));
+            let b = format!("function two(consumer, credential)\n  start()\n{}end\n", body("custom_id"));
+            let texts = [("a.lua", &*a), ("b.lua", &*b)];
+            assert_eq!(shown_runs(&texts, &Settings::default())[0], "near 2-25 3-26");
+            assert_eq!(shown(&texts, &Settings::default())[0], "near 1-26 1-27");
+        }
+
+        /// The first three steps of two functions are alike enough, the first four are not, and in a third function other
+        /// steps follow on three. It is no copy of the two, so it must not make copies of them.
+        #[test]
+        fn a_third_place_does_not_say_where_the_run_of_two_others_ends() {
+            let function = |first: &str, save: &str, middle: &str, end: &str| {
+                let step = |name: &str| {
+                    format!(
+                        "  if [ -n \"$BACKUP_{name}\" ]; then
+    {name}=\"$BACKUP_{name}\"
+  else
+    {name}=\"$(default_of {name})\"
+  fi
+"
+                    )
+                };
+                let (a, b) = (step(first), step("KEEP"));
+                format!("read() {{\n{a}{b}  {save} SOURCE \"$SOURCE\"\n{middle}  {save} TARGET \"$TARGET\"\n{end}}}\n")
+            };
+            let other = "  for file in $FILES; do\n    copy $file\n  done\n";
+            let two =
+                [("a.sh", &*function("TARGET", "save", "", other)), ("b.sh", &function("TARGET", "save2", "", ""))];
+            let third = function("SOURCE", "save", other, "");
+            let settings = Settings { min_tokens: 30, kinds: vec![Kind::Exact, Kind::Renamed], ..Settings::default() };
+            let expected = shown(&two, &settings);
+            assert_eq!(shown(&[two[0], two[1], ("c.sh", &third)], &settings), expected);
+        }
+
+        #[test]
+        fn a_name_in_two_roles_is_two_names() {
+            let c = |function: &str, order: &str| {
+                format!(
+                    "static int {function}(struct order *{order}, int rate)
+{{
+    int sum = 0;
+    for (struct line *l = {order}->lines; l; l = l->next) {{
+        int part = l->price * l->count;
+        if (l->taxed) {{
+            part += part * rate / 100;
+        }}
+        sum += part;
+    }}
+    if (sum > {order}->limit) {{
+        fail(\"limit of %s\", {order}->order);
+    }}
+    return sum;
+}}
+"
+                )
+            };
+            let texts = [("a.c", &*c("total", "order")), ("b.c", &c("amount", "o"))];
+            assert_eq!(shown(&texts, &Settings::default()), ["renamed 1-15 1-15"]);
+            let go = |function: &str, clock: &str, sum: &str| {
+                format!(
+                    "package a
+func {function}({clock} *clock.Clock, rate int) (int, error) {{
+	{sum} := 0
+	for _, line := range {clock}.Lines() {{
+		{sum} += line.Price() * line.Count() * rate / 100
+	}}
+	if {sum} > {clock}.Limit() {{
+		return 0, errors.New(\"limit of \" + {clock}.Name())
+	}}
+	return {sum}, nil
+}}
+"
+                )
+            };
+            let texts = [("a.go", &*go("wait", "clock", "sum")), ("b.go", &go("pause", "c", "all"))];
+            assert_eq!(shown(&texts, &Settings::default()), ["renamed 2-11 2-11"]);
+        }
+    }
+
+    #[test]
+    fn a_copy_of_code_in_a_test_is_held_to_the_minimum_of_code() {
+        let text = "package a
+func total(lines []Line, rate int) int {
+	sum := 0
+	for _, line := range lines {
+		part := line.Price * line.Count
+		if line.Taxed {
+			part += part * rate / 100
+		}
+		sum += part
+	}
+	return sum
+}
+";
+        let settings = Settings { zones: vec![Zone::Test], ..Settings::default() };
+        for settings in [Settings::default(), settings] {
+            assert_eq!(shown(&[("a.go", text), ("a_test.go", text)], &settings), ["exact 2-12 2-12"]);
+            assert_eq!(shown(&[("b_test.go", text), ("a_test.go", text)], &settings), Vec::<String>::new());
+        }
+    }
+
     proptest! {
         #![proptest_config(crate::cases(256))]
 
@@ -272,7 +535,7 @@ pub mod tests {
                         for b in a..units.len() {
                             let run = Fragment { document: i as u32, start: units[a].start, end: units[b].end };
                             if run.len() >= settings.min_tokens {
-                                runs.push((run, touches_row(document, &units, a, b)));
+                                runs.push((run, lies_in_row(document, &units, a, b)));
                             }
                         }
                     }
@@ -310,7 +573,7 @@ pub mod tests {
                 let text = |copy: &Fragment| documents[copy.document as usize].read_tokens(copy.start, copy.end);
                 for pair in class.copies.windows(2) {
                     prop_assert!(pair[0] < pair[1] && !pair[0].overlaps(&pair[1]));
-                    prop_assert_eq!(text(&pair[0]).0, text(&pair[1]).0);
+                    prop_assert!(class.kind == Kind::Near || text(&pair[0]).0 == text(&pair[1]).0);
                     match class.kind {
                         Kind::Exact => prop_assert_eq!(text(&pair[0]), text(&pair[1])),
                         Kind::Renamed => prop_assert!(is_renaming(text(&pair[0]), text(&pair[1]))),
@@ -326,6 +589,21 @@ pub mod tests {
                     });
                     prop_assert!(siblings, "not whole units: {copy:?}");
                 }
+            }
+        }
+
+        /// What is large enough is judged alike, whatever the minimum.
+        #[test]
+        fn what_a_smaller_minimum_shows_is_shown_by_the_larger_one_if_it_is_large_enough(
+            programs in programs(), small in 4u32..40, more in 1u32..40,
+        ) {
+            let least = |n: u32| Settings { min_tokens: n, test_min_tokens: n, ..settings() };
+            let documents = documents(&programs, &settings());
+            let large = classes(&documents, &least(small + more));
+            for class in classes(&documents, &least(small)).iter().filter(|class| class.tokens >= small + more) {
+                let holds = |other: &Class, copy: &Fragment| other.copies.iter().any(|around| around.contains(copy));
+                let shown = large.iter().any(|other| class.copies.iter().all(|copy| holds(other, copy)));
+                prop_assert!(shown, "{class:?} in {programs:?}\n{large:?}");
             }
         }
 

@@ -34,7 +34,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::blots::{Blotting, N_TEXTS};
 use crate::bytes::{Reader, put, put_signed};
-use crate::clones::{Holder, kept};
+use crate::clones::{Holder, posted};
 use crate::document::Document;
 use crate::files::Stamp;
 use crate::freshness::Known;
@@ -170,7 +170,7 @@ fn write_unless(
         .par_iter()
         .map_init(Vec::new, |scratch, (i, document)| {
             let mut posts = Vec::with_capacity(document.codes.len() / 10 + 1);
-            kept(document, blotting, scratch, |kept, blot| posts.push((blot, i * N_TEXTS + u32::from(kept.text))));
+            posted(document, blotting, scratch, |blot, text| posts.push((blot, i * N_TEXTS + u32::from(text))));
             posts.sort_unstable();
             posts.dedup();
             posts.dedup_by(|other, post| {

@@ -78,13 +78,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The least number of tokens of any zone that is looked at.
+    /// The least number of tokens of any zone that is looked at. A class of the test zone may have a copy in code, which
+    /// is held to the minimum of code.
     pub fn floor(&self) -> u32 {
-        let test = self.zones.contains(&Zone::Test) && !self.zones.iter().any(|zone| *zone != Zone::Test);
-        if test { self.test_min_tokens } else { self.min_tokens.min(self.test_min_tokens) }.max(1)
+        self.min_tokens.min(self.test_min_tokens).max(1)
     }
 
-    /// The least number of tokens of a copy in `zone`.
+    /// The least number of tokens of a class in `zone` that has no copy in code.
     pub fn min_tokens_in(&self, zone: Zone) -> u32 {
         if zone == Zone::Test { self.test_min_tokens } else { self.min_tokens }
     }

@@ -9,8 +9,10 @@ use dupi_grammars::token::Code;
 
 use crate::answer::{Answer, Member};
 use crate::blots::Blotting;
-use crate::clones::{Clones, Holder, Library, Prepared, clones_of, kept};
+use crate::class::Class;
+use crate::clones::{Clones, Holder, Library, NearSource, Prepared, clones_of, posted};
 use crate::document::Document;
+use crate::near::{self, Changed, Graph};
 use crate::raw::{Settled, settle};
 use crate::search::File;
 use crate::segment::{self, Entry, Segment, What};
@@ -78,6 +80,7 @@ pub struct Buffer {
     pub shown: String,
     /// None if there is nothing to compare in it.
     pub document: Option<Arc<Document>>,
+    prepared: Option<Arc<Prepared>>,
     pub skipped: Option<SkipReason>,
     /// That of an entry with this path and content.
     identity: u64,
@@ -98,16 +101,24 @@ impl Buffer {
         let identity = segment::identity(&shown, content);
         let mut blots = Vec::new();
         if let Some(document) = &document {
-            kept(document, blotting, &mut Vec::new(), |kept, blot| blots.push((blot, kept.text)));
+            posted(document, blotting, &mut Vec::new(), |blot, text| blots.push((blot, text)));
         }
         blots.sort_unstable();
         blots.dedup();
-        Buffer { shown, document, skipped, identity, blots }
+        let prepared = document.clone().map(|document| Arc::new(Prepared::new(document)));
+        Buffer { shown, document, prepared, skipped, identity, blots }
     }
 
     /// No file at all, whatever the disk says.
     pub fn absent(shown: String) -> Buffer {
-        Buffer { identity: segment::identity(&shown, 0), shown, document: None, skipped: None, blots: Vec::new() }
+        Buffer {
+            identity: segment::identity(&shown, 0),
+            shown,
+            document: None,
+            prepared: None,
+            skipped: None,
+            blots: Vec::new(),
+        }
     }
 }
 
@@ -217,6 +228,25 @@ pub struct Snapshot {
     buffers: Vec<Arc<Buffer>>,
     /// Numbers of entries that a buffer stands over.
     hidden: HashSet<u32>,
+    /// The near copies among the documents that are no buffers, if they are known.
+    near: Option<Arc<NearCopies>>,
+    /// Those with the buffers, once somebody asks.
+    with_buffers: OnceLock<Option<Graph>>,
+}
+
+/// The near copies among the documents of a snapshot, for one way to judge.
+pub(crate) struct NearCopies {
+    /// As in [`near::key`].
+    pub key: u64,
+    pub graph: Arc<Graph>,
+    /// The numbers of the documents by their identities, once somebody asks.
+    numbers: OnceLock<HashMap<u64, u32>>,
+}
+
+impl NearCopies {
+    pub(crate) fn new(key: u64, graph: Arc<Graph>) -> NearCopies {
+        NearCopies { key, graph, numbers: OnceLock::new() }
+    }
 }
 
 impl Snapshot {
@@ -232,7 +262,13 @@ impl Snapshot {
             bases.push(bases[bases.len() - 1] + part.segment.entries.len() as u32);
         }
         let hidden = covered.iter().map(|&(part, ordinal)| bases[part as usize] + ordinal).collect();
-        Snapshot { cache, parts, bases, buffers, hidden }
+        Snapshot { cache, parts, bases, buffers, hidden, near: None, with_buffers: OnceLock::new() }
+    }
+
+    /// With near copies of its documents, those of buffers aside.
+    pub(crate) fn with_near(mut self, near: Option<Arc<NearCopies>>) -> Snapshot {
+        self.near = near;
+        self
     }
 
     /// What there is before anything is known.
@@ -251,7 +287,53 @@ impl Snapshot {
             })
         };
         let covered: Vec<(u32, u32)> = buffers.iter().filter_map(covered).collect();
-        Snapshot::new(self.parts.clone(), buffers, &covered, Arc::clone(&self.cache))
+        let snapshot = Snapshot::new(self.parts.clone(), buffers, &covered, Arc::clone(&self.cache));
+        snapshot.with_near(self.near.clone())
+    }
+
+    /// The near copies of all documents, buffers among them. None, if they are not known or cannot be read.
+    pub(crate) fn near(&self, settings: &Settings) -> Option<&Graph> {
+        let near = self.near.as_ref().filter(|near| near::key(settings) == Some(near.key))?;
+        if self.buffers.is_empty() {
+            return Some(&near.graph);
+        }
+        self.with_buffers.get_or_init(|| self.near_with_buffers(&near.graph)).as_ref()
+    }
+
+    fn near_with_buffers(&self, graph: &Graph) -> Option<Graph> {
+        let (mut went, mut came) = (Vec::new(), Vec::new());
+        let stored: HashMap<&str, u32> = self.hidden.iter().map(|&number| (self.shown(number), number)).collect();
+        for buffer in &self.buffers {
+            let number = stored.get(&*buffer.shown).copied().filter(|&number| self.is_document(number));
+            let before = number.map(|number| (number, self.identity(number)));
+            if before.is_some_and(|(_, identity)| identity == buffer.identity) && buffer.document.is_some() {
+                continue;
+            }
+            if let Some((number, identity)) = before {
+                went.push(Changed { identity, document: self.prepared(number)? });
+            }
+            came.extend(buffer.prepared.clone().map(|document| Changed { identity: buffer.identity, document }));
+        }
+        graph.updated(&went, &came, &Others { snapshot: self, except: u32::MAX })
+    }
+
+    fn is_document(&self, number: u32) -> bool {
+        self.place(number).is_some_and(|(part, ordinal)| part.segment.entries[ordinal as usize].is_document())
+    }
+
+    /// The current document with this identity.
+    fn by_its_identity(&self, identity: u64) -> Option<Arc<Document>> {
+        if let Some(buffer) = self.buffers.iter().find(|buffer| buffer.identity == identity) {
+            return buffer.document.clone();
+        }
+        let numbers = self.near.as_ref()?.numbers.get_or_init(|| {
+            let stored = |(part, &base): (&Part, &u32)| {
+                let documents = part.entries().filter(|(_, entry)| entry.is_document());
+                documents.map(|(ordinal, entry)| (entry.identity(), base + ordinal)).collect::<Vec<_>>()
+            };
+            self.parts.iter().zip(&self.bases).flat_map(stored).collect()
+        });
+        self.prepared(*numbers.get(&identity)?).map(|prepared| Arc::clone(&prepared.document))
     }
 
     /// The same with one more buffer, or with another one in the place of that of its path.
@@ -263,6 +345,15 @@ impl Snapshot {
     /// How many documents there are.
     pub fn n_documents(&self) -> usize {
         self.entries().filter(|(_, entry)| entry.is_document()).count() + self.buffers().count()
+    }
+
+    /// How many tokens they have, buffers aside.
+    pub(crate) fn n_tokens(&self) -> u64 {
+        let tokens = |entry: &Entry| match entry.what {
+            What::Document { n_tokens, .. } => u64::from(n_tokens),
+            _ => 0,
+        };
+        self.entries().map(|(_, entry)| tokens(entry)).sum()
     }
 
     fn first_buffer(&self) -> u32 {
@@ -335,6 +426,17 @@ impl Snapshot {
         all.into_iter().unzip()
     }
 
+    /// The documents in the order of their paths, as members of an answer.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        let stored = self.entries().filter(|(_, entry)| entry.is_document());
+        let stored = stored.map(|(number, entry)| (&*entry.shown, Member { identity: entry.identity(), number }));
+        let open =
+            self.buffers().map(|(number, buffer, _)| (&*buffer.shown, Member { identity: buffer.identity, number }));
+        let mut all: Vec<(&str, Member)> = stored.chain(open).collect();
+        all.sort_by_key(|(shown, _)| *shown);
+        all.into_iter().map(|(_, member)| member).collect()
+    }
+
     /// The path of a document as it is shown.
     pub(crate) fn shown(&self, number: u32) -> &str {
         match number.checked_sub(self.first_buffer()) {
@@ -361,7 +463,7 @@ impl Snapshot {
     }
 
     /// The documents here, current or not, by identity.
-    fn by_identity(&self) -> HashMap<u64, u32> {
+    pub(crate) fn by_identity(&self) -> HashMap<u64, u32> {
         let entries = |(part, &base): (&'_ Part, &u32)| {
             let documents = (base..).zip(&part.segment.entries).filter(|(_, entry)| entry.is_document());
             documents.map(|(number, entry)| (entry.identity(), number)).collect::<Vec<_>>()
@@ -403,23 +505,35 @@ impl Snapshot {
     /// None, if there is no such document or the index cannot be read: then it is not whole, and a refresh mends it.
     pub fn clones_of(&self, shown: &str, settings: &Settings) -> Option<Clones> {
         self.while_whole(|| {
-            let (number, document) = self.find(shown)?;
+            let (number, _) = self.find(shown)?;
+            let document = self.prepared(number)?;
             let others = Others { snapshot: self, except: number };
+            let by_identity = |identity| self.by_its_identity(identity);
             // On a worker thread from the start: each parallel step would hand over to one by itself.
-            rayon::scope(|_| clones_of(&document, &others, settings))
+            rayon::scope(|_| {
+                let graph = self.near(settings);
+                let own = self.identity(number);
+                let near = graph.map(|graph| NearSource { graph, own, document: &by_identity });
+                clones_of(&document, &others, settings, near)
+            })
         })
     }
 
     /// The raw classes of the whole workspace: from what they were before in another snapshot, if that is possible.
+    /// `decoded`: all documents, if somebody has them.
     pub(crate) fn answer(
         &self,
         members: &[Member],
         before: Option<(&Answer, &Snapshot)>,
         settings: &Settings,
+        decoded: Option<Vec<Arc<Document>>>,
     ) -> Option<Answer> {
         self.while_whole(|| {
             let updated = before.and_then(|(answer, snapshot)| self.updated(members, answer, snapshot, settings));
-            updated.or_else(|| Answer::find(members, self, settings))
+            updated.or_else(|| match decoded {
+                Some(documents) => Some(Answer::of(members, &documents, settings)),
+                None => Answer::find(members, self, settings),
+            })
         })
     }
 
@@ -462,13 +576,20 @@ impl Snapshot {
 }
 
 /// From raw classes to the classes that are shown.
-pub(crate) fn settled(answer: &Answer, files: &[File], settings: &Settings) -> Settled {
-    settle(answer.raw().cloned().collect(), settings, |i| &files[i as usize].shown)
+pub(crate) fn settled(answer: &Answer, near: Vec<Class>, files: &[File], settings: &Settings) -> Settled {
+    settle(answer.raw().cloned().chain(near).collect(), settings, |i| &files[i as usize].shown)
 }
 
 impl Library for Snapshot {
     fn holders(&self, blot: u64, each: impl FnMut(Holder)) {
         self.holders_by(blot, |segment, each| segment.holders(blot, each), each);
+    }
+
+    fn identity(&self, number: u32) -> u64 {
+        match number.checked_sub(self.first_buffer()) {
+            Some(buffer) => self.buffers.get(buffer as usize).map_or(0, |buffer| buffer.identity),
+            None => self.place(number).map_or(0, |(part, ordinal)| part.segment.entries[ordinal as usize].identity()),
+        }
     }
 
     fn document(&self, number: u32) -> Option<Arc<Document>> {
@@ -493,7 +614,7 @@ impl Library for Snapshot {
     fn prepared(&self, number: u32) -> Option<Arc<Prepared>> {
         let prepare = || self.document(number).map(|document| Arc::new(Prepared::new(document)));
         match self.stored(number) {
-            None => prepare(),
+            None => self.buffers.get(number.checked_sub(self.first_buffer())? as usize)?.prepared.clone(),
             Some((_, _, key)) => self.cache.decoded.prepared.get_or_insert_with(&key, || prepare().ok_or(())).ok(),
         }
     }
@@ -515,6 +636,10 @@ impl Library for Others<'_> {
                 each(holder);
             }
         });
+    }
+
+    fn identity(&self, number: u32) -> u64 {
+        self.snapshot.identity(number)
     }
 
     fn document(&self, number: u32) -> Option<Arc<Document>> {

@@ -153,19 +153,27 @@ impl Default for Decoder {
 impl Decoder {
     /// The i-th document of a block; none if the bytes are wrong.
     pub fn document(&mut self, block: Block, i: usize, dictionary: &Dictionary, head: Head) -> Option<Document> {
-        let layout = Layout::read(block.bytes)?;
-        self.decompress(block.id, &layout, dictionary)?;
-        let read =
-            layout.parts().nth(i).and_then(|(structure, symbols)| self.read(structure, symbols?, dictionary, head));
-        self.held = self.held.filter(|_| read.is_some());
-        read
+        self.part(block, i, dictionary, |decoder, structure, symbols| {
+            decoder.read(structure, symbols?, dictionary, head)
+        })
     }
 
     /// The codes of the i-th document of a block alone: a tenth of the time.
     pub fn codes(&mut self, block: Block, i: usize, dictionary: &Dictionary) -> Option<Vec<Code>> {
+        self.part(block, i, dictionary, |decoder, structure, _| structure::codes(decoder.structure.get(structure)?))
+    }
+
+    /// What is read of the i-th document of a block, from where its structure is and from its symbols.
+    fn part<T>(
+        &mut self,
+        block: Block,
+        i: usize,
+        dictionary: &Dictionary,
+        read: impl FnOnce(&mut Decoder, Range<usize>, Option<&[u8]>) -> Option<T>,
+    ) -> Option<T> {
         let layout = Layout::read(block.bytes)?;
         self.decompress(block.id, &layout, dictionary)?;
-        let read = layout.parts().nth(i).and_then(|(structure, _)| structure::codes(self.structure.get(structure)?));
+        let read = layout.parts().nth(i).and_then(|(structure, symbols)| read(self, structure, symbols));
         self.held = self.held.filter(|_| read.is_some());
         read
     }
@@ -328,11 +336,14 @@ mod tests {
         }
     }
 
+    /// The flags of a core.
+    const CORE: u8 = Unit::DEFINITION | Unit::CORE;
+
     fn bodies() -> impl Strategy<Value = Body> {
         let codes = prop_oneof![4 => 0..8u8, 4 => 8..30u8, 1 => any::<u8>()];
         let symbols = prop_oneof![0..20u32, 0..1u32 << crate::document::SYMBOL_BITS];
         let token = (codes, symbols, prop_oneof![3 => Just(0), 1 => 0..4u32]);
-        let unit = (any::<u16>(), any::<u16>(), 0..5u32, prop_oneof![9 => 0..16u8, 1 => any::<u8>()]);
+        let unit = (any::<u16>(), any::<u16>(), 0..5u32, prop_oneof![8 => 0..16u8, 1 => Just(CORE), 1 => any::<u8>()]);
         let muted = prop::collection::vec(0..50u32, 0..3);
         (prop::collection::vec(token, 0..200), prop::collection::vec(unit, 0..30), any::<bool>(), muted).prop_map(
             |(tokens, units, nested, muted)| {
@@ -356,7 +367,7 @@ mod tests {
                     let mut kept: Vec<Unit> = Vec::new();
                     body.units.retain(|unit| {
                         let good = unit.start < unit.end
-                            && unit.flags < 16
+                            && (unit.flags < 16 || unit.flags == CORE)
                             && kept.iter().all(|outer| outer.end <= unit.start || outer.end >= unit.end);
                         kept.extend(good.then_some(*unit));
                         good

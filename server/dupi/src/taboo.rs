@@ -73,16 +73,23 @@ impl Taboo {
         found
     }
 
+    /// How many of some tokens of a document do not lie in taboo texts.
+    pub fn n_spared(&self, document: &Document, start: u32, end: u32) -> u32 {
+        if self.is_empty() {
+            return end - start;
+        }
+        let (codes, symbols) = document.read_tokens(start, end);
+        let covered: u32 = self.ranges_in(document, codes, symbols).iter().map(|range| range.end - range.start).sum();
+        end - start - covered
+    }
+
     /// The places that do not lie wholly in a taboo text.
     pub fn spared<'a>(&self, documents: &[Arc<Document>], places: &'a [Fragment]) -> Cow<'a, [Fragment]> {
         if self.is_empty() {
             return Cow::Borrowed(places);
         }
-        let is_spared = |place: &&Fragment| {
-            let document = &documents[place.document as usize];
-            let (codes, symbols) = document.read_tokens(place.start, place.end);
-            self.ranges_in(document, codes, symbols).first() != Some(&(0..place.len()))
-        };
+        let is_spared =
+            |place: &&Fragment| self.n_spared(&documents[place.document as usize], place.start, place.end) > 0;
         let spared: Vec<Fragment> = places.iter().filter(is_spared).copied().collect();
         // One place is no copy of anything.
         if spared.len() < 2 { Cow::Owned(Vec::new()) } else { Cow::Owned(spared) }

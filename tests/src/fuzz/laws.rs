@@ -61,7 +61,7 @@ pub struct Case {
     pub law: &'static str,
     /// What was changed.
     pub what: String,
-    /// The finding that is known to break the law here, if there is one: see [`known`].
+    /// The finding that is known to break the law here, if there is one: see [`longer`].
     pub known: Option<&'static str>,
     before: Side,
     after: Side,
@@ -158,48 +158,11 @@ pub fn draw(rng: &mut Rng, grove: &Grove, ground: &mut Ground) -> Result<Vec<Cas
     let larger = least + [10, 20, 30][rng.usize(0..3)];
     let (large, small) = (side(&minimum(larger)), side(&minimum(least)));
     let what = format!("--min-tokens {larger}, and {least}");
-    let pair = |law, rule| Case {
-        law,
-        what: what.clone(),
-        known: known(law),
-        before: large.clone(),
-        after: small.clone(),
-        rule,
-    };
+    let pair =
+        |law, rule| Case { law, what: what.clone(), known: None, before: large.clone(), after: small.clone(), rule };
     cases.push(pair(LARGER_MINIMUM, Rule::All));
     cases.push(pair(SMALLER_MINIMUM, Rule::AllOf(u64::from(larger))));
     Ok(cases)
-}
-
-/// Findings that are not mended yet, by the law that they break. Each is removed here when it is.
-fn known(law: &str) -> Option<&'static str> {
-    match law {
-        // Plain windows are told by their text, and what is plain depends on the minimum.
-        SMALLER_MINIMUM => Some("J2.3"),
-        _ => None,
-    }
-}
-
-/// The finding that is known to break a law when units come or go: three of one shape in a list can be a row, which is
-/// one letter, and what stands beside it may belong to it. `at` are the bytes that came, or that go, or their place.
-fn row(outline: &Outline, at: Range<usize>) -> Option<&'static str> {
-    let units = &outline.lexed.units;
-    let bytes = |unit: &Unit| outline.token(unit.start as usize).start..outline.token(unit.end as usize - 1).end;
-    let is_row = |unit: &Unit| {
-        let alike = |other: &&Unit| other.list == unit.list && outline.shape(other) == outline.shape(unit);
-        units.iter().filter(alike).count() >= 3
-    };
-    // What is changed within a unit changes the unit; what comes or goes as a whole changes what stands side by side.
-    let is_around = |unit: &&Unit| bytes(unit).start < at.start && at.end < bytes(unit).end;
-    let is_inside = |unit: &&Unit| !at.is_empty() && at.start <= bytes(unit).start && bytes(unit).end <= at.end;
-    let list: Vec<&Unit> = match units.iter().find(is_inside) {
-        Some(first) => units.iter().filter(|unit| unit.list == first.list).collect(),
-        None => Vec::new(),
-    };
-    let start = list.iter().position(is_inside).unwrap_or(0);
-    let end = list.iter().rposition(is_inside).map_or(0, |last| (last + 2).min(list.len()));
-    let changed = units.iter().filter(is_around).chain(list[start.saturating_sub(1)..end.max(start)].iter().copied());
-    changed.into_iter().any(is_row).then_some("J2.2")
 }
 
 fn minimum(least: u32) -> Vec<String> {
@@ -216,7 +179,7 @@ fn case(law: &'static str, what: String, before: Side, changed: Vec<(PathBuf, Ed
         after.files.insert(path.clone(), edited.text.into_bytes());
         after.lens.extra.insert(path, edited.inserted);
     }
-    Some(Case { law, what, known: known(law), before, after, rule })
+    Some(Case { law, what, known: None, before, after, rule })
 }
 
 /// A text with parts that were not there before.
@@ -303,8 +266,14 @@ fn has_tags(outline: &Outline) -> bool {
 /// Not a part of what stands between tags, where a comment would be text.
 fn is_code(outline: &Outline, lines: &Lines) -> bool {
     let first = &outline.lexed.tokens[lines.unit.start as usize];
-    !has_tags(outline)
-        || (first.code != TEXT && !["<", "{"].contains(&&outline.text[outline.token(lines.unit.start as usize)]))
+    !begins_code(outline, lines)
+        && (!has_tags(outline)
+            || (first.code != TEXT && !["<", "{"].contains(&&outline.text[outline.token(lines.unit.start as usize)])))
+}
+
+/// Is this the tag of PHP, before which everything is text?
+fn begins_code(outline: &Outline, lines: &Lines) -> bool {
+    outline.text[outline.token(lines.unit.start as usize)].starts_with("<?")
 }
 
 // ---- a formatter changes nothing
@@ -440,7 +409,7 @@ fn named(rng: &mut Rng, before: Side) -> Option<Case> {
         after.lens.names.insert(to.clone(), from.clone());
     }
     let what = format!("renamed: {renames:?}");
-    Some(Case { law: NAMES, what, known: known(NAMES), before, after, rule: Rule::Same })
+    Some(Case { law: NAMES, what, known: None, before, after, rule: Rule::Same })
 }
 
 // ---- what is unrelated changes nothing
@@ -465,27 +434,23 @@ fn with_unrelated_function(rng: &mut Rng, before: Side, grove: &Grove, answer: &
     let path = pick(rng, before.files.keys().filter(of_language))?.clone();
     let host = outline(&before.files, &path)?;
     let shown = path.to_string_lossy();
-    // Where it cuts no copy in two.
+    // Where it cuts no copy in two, and does not become part of a clause that ends one.
     let is_free = |lines: &Lines| {
         let at = before.lens.solid(&path, host.text.as_bytes(), lines.bytes.start);
         let cuts = |copy: &Copy| copy.path == shown && copy.start < at && at < copy.end;
-        lines.indent == donated.indent && !answer.classes.iter().any(|class| class.copies.iter().any(cuts))
+        lines.indent == donated.indent
+            && !host.has_clause(lines.list)
+            && !answer.classes.iter().any(|class| class.copies.iter().any(cuts))
     };
     let place = pick(rng, host.lines().into_iter().filter(is_free))?;
     let at = place.bytes.start;
     let new = donor.text[donated.bytes].to_owned();
     let edited = Edited::inserting(&host.text, vec![(at, new)]).if_well_formed(&path)?;
     let what = format!("a function added to {shown}");
-    let known = row(&host, at..at).or(row(&Outline::new(&path, &edited.text)?, edited.inserted[0].clone()));
-    let case = case(UNRELATED_FUNCTION, what, before, vec![(path, edited)], Rule::Grows)?;
-    Some(Case { known, ..case })
+    case(UNRELATED_FUNCTION, what, before, vec![(path, edited)], Rule::Grows)
 }
 
 // ---- what stands before or after a copy changes nothing about that it is found
-
-/// Words that begin a part to which all that follows belongs: to insert something beside one changes what a copy is.
-const CLAUSES: [&str; 11] =
-    ["case", "catch", "default", "elif", "else", "elsif", "ensure", "except", "finally", "rescue", "when"];
 
 fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
     let class = pick(rng, answer.classes.iter())?;
@@ -497,7 +462,7 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
     let all = outline.lines();
     let first = all.iter().find(|lines| solid(lines.bytes.start) == copy.start)?;
     let of_list = || all.iter().filter(|lines| lines.list == first.list);
-    if of_list().any(|lines| CLAUSES.contains(&&outline.text[outline.token(lines.unit.start as usize)])) {
+    if outline.has_clause(first.list) {
         return None;
     }
     let is_before = rng.bool();
@@ -506,13 +471,13 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
     } else {
         of_list().find(|lines| solid(lines.bytes.start) >= copy.end)
     };
-    let (cut, edited, what, places) = match beside.filter(|_| rng.u8(0..3) == 0) {
+    let beside = beside.filter(|lines| !begins_code(&outline, lines));
+    let (cut, edited, what) = match beside.filter(|_| rng.u8(0..3) == 0) {
         Some(beside) => {
             let text = [&outline.text[..beside.bytes.start], &outline.text[beside.bytes.end..]].concat();
             let what = format!("deleted beside a copy in {}: {:?}", copy.path, &outline.text[beside.bytes.clone()]);
             let cut = solid(beside.bytes.start)..solid(beside.bytes.end);
-            let places = (beside.bytes.clone(), beside.bytes.start..beside.bytes.start);
-            (cut, Edited { text, inserted: Vec::new() }, what, places)
+            (cut, Edited { text, inserted: Vec::new() }, what)
         }
         None => {
             let new = outline.text[pick(rng, of_list())?.bytes.clone()].to_owned();
@@ -520,8 +485,7 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
             let last = of_list().rfind(|lines| solid(lines.bytes.start) < copy.end)?;
             let at = if is_before { first.bytes.start } else { last.bytes.end };
             let what = format!("inserted beside a copy in {}: {new:?}", copy.path);
-            let places = (at..at, at..at + new.len());
-            (solid(at)..solid(at), Edited::inserting(&outline.text, vec![(at, new)]), what, places)
+            (solid(at)..solid(at), Edited::inserting(&outline.text, vec![(at, new)]), what)
         }
     };
     let mut copies = class.copies.clone();
@@ -540,10 +504,9 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
         }
     }
     let edited = edited.if_well_formed(&path)?;
-    let row = row(&outline, places.0).or(row(&Outline::new(&path, &edited.text)?, places.1));
     let this = class.copies.iter().position(|other| other == copy)?;
     let case = case(SURROUNDINGS, what, before, vec![(path, edited)], Rule::Covers(copies.clone()))?;
-    let known = row.or_else(|| longer(&case.after, &copies, this, is_before));
+    let known = longer(&case.after, &copies, this, is_before);
     Some(Case { known, ..case })
 }
 

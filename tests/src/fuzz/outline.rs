@@ -6,6 +6,10 @@ use std::path::Path;
 use dupi_grammars::token::{Code, Lexed, Unit};
 use dupi_grammars::{Language, by_path, tokenize};
 
+/// Words that begin a part to which all that follows belongs: to insert something beside one changes what a copy is.
+const CLAUSES: [&str; 11] =
+    ["case", "catch", "default", "elif", "else", "elsif", "ensure", "except", "finally", "rescue", "when"];
+
 /// A text with its tokens and units.
 pub struct Outline {
     pub language: &'static Language,
@@ -44,6 +48,12 @@ impl Outline {
         self.lexed.tokens[unit.start as usize..unit.end as usize].iter().map(|token| token.code).collect()
     }
 
+    /// Is a unit of a list a clause? What is inserted behind it may become part of it.
+    pub fn has_clause(&self, list: u32) -> bool {
+        let is_clause = |unit: &Unit| CLAUSES.contains(&&self.text[self.token(unit.start as usize)]);
+        self.lexed.units.iter().any(|unit| unit.list == list && unit.end > unit.start && is_clause(unit))
+    }
+
     fn line_start(&self, offset: usize) -> usize {
         self.text[..offset].rfind('\n').map_or(0, |end| end + 1)
     }
@@ -55,7 +65,8 @@ impl Outline {
     /// All units that have their lines for themselves, but for a separator at the end.
     pub fn lines(&self) -> Vec<Lines> {
         let lines = |unit: &Unit| {
-            if unit.end <= unit.start {
+            // Behind the decorators of a function nothing else can stand.
+            if unit.end <= unit.start || unit.flags & Unit::CORE != 0 {
                 return None;
             }
             let (first, last) = (self.token(unit.start as usize), self.token(unit.end as usize - 1));
@@ -87,5 +98,23 @@ impl Outline {
         let mut parser = tree_sitter::Parser::new();
         parser.set_language(&(self.language.grammar)()).expect("a grammar of this version");
         parser.parse(&self.text, None).is_some_and(|tree| !tree.root_node().has_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Found by seed 50453: a function that is inserted before the second `rescue` becomes part of the first one.
+    #[test]
+    fn a_list_with_a_clause_is_known_by_any_of_its_units() {
+        let text = "def a\n  b\nrescue C\n  d\nrescue E\n  f\nend\n";
+        let outline = Outline::new(Path::new("a.rb"), text).expect("Ruby");
+        let has_clause = |of: &str| {
+            let starts = |lines: &&Lines| outline.text[lines.bytes.clone()].starts_with(of);
+            outline.has_clause(outline.lines().iter().find(starts).expect("a unit").list)
+        };
+        assert!(has_clause("  b") && has_clause("rescue E"));
+        assert!(!has_clause("  d") && !has_clause("def"));
     }
 }

@@ -86,6 +86,8 @@ struct Frame {
     value: bool,
     /// After the `:` of an annotation.
     typing: bool,
+    /// There was a `=>`.
+    arrow: bool,
 }
 
 /// How many tokens ahead the end of type arguments is looked for, where `<` may also mean less-than.
@@ -129,13 +131,14 @@ fn is_operator_word(text: &[u8]) -> bool {
 
 /// Fills `lexed.units` from the tokens, and the marks that say which `<` open tags.
 pub fn units(src: &[u8], lexed: &mut Lexed) {
-    let Lexed { tokens, units, marks, .. } = lexed;
+    let Lexed { tokens, units, marks, optional, .. } = lexed;
     let mut reader = Reader {
         src,
         tokens,
         tags: marks,
         next_tag: 0,
         units,
+        optional,
         frames: Vec::with_capacity(64),
         n_lists: 0,
         n_braces: 0,
@@ -156,6 +159,7 @@ struct Reader<'a> {
     tags: &'a [u32],
     next_tag: usize,
     units: &'a mut Vec<Unit>,
+    optional: &'a mut Vec<u32>,
     frames: Vec<Frame>,
     n_lists: u32,
     n_braces: usize,
@@ -205,6 +209,7 @@ impl Reader<'_> {
             function: false,
             value: false,
             typing: false,
+            arrow: false,
         });
     }
 
@@ -232,6 +237,7 @@ impl Reader<'_> {
             function: false,
             value: false,
             typing: false,
+            arrow: false,
             ..*frame
         };
         let list = frame.list;
@@ -251,6 +257,9 @@ impl Reader<'_> {
     }
 
     fn flags(&self, frame: &Frame, start: usize, end: usize) -> u8 {
+        if frame.kind == Kind::Members && !frame.types && self.is_function(frame, start, end) {
+            return Unit::DEFINITION;
+        }
         if !matches!(frame.kind, Kind::Block | Kind::Clause) || end <= start {
             return 0;
         }
@@ -260,6 +269,37 @@ impl Reader<'_> {
             Unit::TEST
         } else {
             0
+        }
+    }
+
+    /// Is a member of an object a function: `a() {…}`, `async *[a]() {…}`, `a: function () {…}`, `a: (b) => …`?
+    fn is_function(&self, frame: &Frame, start: usize, end: usize) -> bool {
+        let mut at = start;
+        // A word before the name, unless it is the name.
+        while at + 1 < end
+            && (self.is(at, word!("*")) || matches!(self.text(at), b"async" | b"get" | b"set"))
+            && !matches!(self.code(at + 1), Some(OPEN_PAREN | COLON | COMMA))
+        {
+            at += 1;
+        }
+        if self.is(at, OPEN_BRACKET) {
+            let close = (at..end).take(MAX_TYPE_ARGUMENTS).find(|&i| self.is(i, CLOSE_BRACKET));
+            let Some(close) = close else { return false };
+            at = close;
+        }
+        at += 1;
+        if self.is(at, word!("<")) {
+            at = self.type_arguments(at).map_or(end, |close| close + 1);
+        }
+        match self.code(at).filter(|_| at < end) {
+            Some(OPEN_PAREN) => self.is(end - 1, CLOSE_BRACE),
+            Some(COLON) => {
+                let is_async = self.text(at + 1) == b"async" && !self.is(at + 2, word!("=>"));
+                let value = if is_async { at + 2 } else { at + 1 };
+                let arrow = self.is(value, OPEN_PAREN) || self.is(value, word!("<"));
+                self.is(value, word!("function")) || self.is(value + 1, word!("=>")) || arrow && frame.arrow
+            }
+            _ => false,
         }
     }
 
@@ -328,10 +368,13 @@ impl Reader<'_> {
                 let frame = *self.top();
                 let inside = frame.angles > 0 || (at as u32) < frame.angle_end;
                 if code == COMMA && !inside {
+                    // Between the members of a type a line end does as well.
+                    self.optional.extend(frame.types.then_some(at as u32));
                     return self.end_unit(at);
                 }
                 self.enter(at);
                 if code == SEMICOLON && !inside {
+                    self.optional.push(at as u32);
                     return self.end_unit(at + 1);
                 }
                 self.track(at, code);
@@ -341,6 +384,7 @@ impl Reader<'_> {
             Kind::Class => {
                 self.enter(at);
                 if code == SEMICOLON {
+                    self.optional.push(at as u32);
                     return self.end_unit(at + 1);
                 }
                 self.begin(at, code);
@@ -375,6 +419,9 @@ impl Reader<'_> {
         self.begin(at, code);
         self.track(at, code);
         if code == SEMICOLON {
+            // `while (a);` is a loop only with it.
+            let is_body = frame.unit != NONE && frame.state == State::Start;
+            self.optional.extend((!is_body).then_some(at as u32));
             return self.finish(at);
         }
         self.after_operand(at);
@@ -393,6 +440,8 @@ impl Reader<'_> {
                 frame.ternaries -= 1;
                 frame.typing = false;
             }
+            // In a pattern, `const { a: { b } } = c`, a colon renames.
+            COLON if frame.kind == Kind::Opaque && frame.open == OPEN_BRACE => {}
             COLON if frame.kind != Kind::Members => {
                 frame.typing = true;
                 frame.angles = 0;
@@ -400,7 +449,10 @@ impl Reader<'_> {
             COMMA => frame.typing &= frame.angles > 0,
             _ if frame.typing && code == word!("<") => frame.angles = frame.angles.saturating_add(1),
             _ if frame.typing && code == word!(">") => frame.angles = frame.angles.saturating_sub(1),
-            _ if code == word!("=") || code == word!("=>") => frame.typing = false,
+            _ if code == word!("=") || code == word!("=>") => {
+                frame.typing = false;
+                frame.arrow |= code == word!("=>");
+            }
             _ if code == word!("?") => {
                 let optional =
                     matches!(next, Some(COLON | COMMA | CLOSE_PAREN | SEMICOLON)) || next == Some(word!("="));

@@ -148,11 +148,27 @@ fn every_prefix_is_read_in_order() {
 fn hostile_texts_take_linear_time() {
     for piece in [
         "[", "(", "{", "`${", "<a>", "<a b=", "=/[", "[)", "{[)", "a<", "x = <T>(", "}", "/*", "<!--", "do ", "a?",
-        "\\u{", "&", "${", "<a>&",
+        "\\u{", "&", "${", "<a>&", "if/**/", "if //\n",
     ] {
         let src = piece.repeat(100_000);
         for tags in [true, false] {
             read(&src, tags);
         }
+    }
+}
+
+/// Found by `tests/fuzz`, seed 50247: `interface /* why */ Cart` was a name and another name.
+#[test]
+fn comments_do_not_change_what_a_keyword_is() {
+    for (plain, commented) in [
+        ("interface A { b: c }", "interface /* d */ A { b: c }"),
+        ("interface A { b: c }", "interface // d\n A { b: c }"),
+        ("enum A { b }", "enum /* : */ /* ; */ A { b }"),
+        ("x = { delete: 1, default: 2 }", "x = { delete /* d */ : 1, default /* d */ : 2 }"),
+        ("class A { catch(b) {} static = 1; if; }", "class A { catch /* d */ (b) {} static /* d */ = 1; if /* d */; }"),
+        ("f = <T, U>(a) => a", "f = <T /* d */ , U>(a) => a"),
+        ("f = <T extends B>(a) => a", "f = <T /* d */ extends B>(a) => a"),
+    ] {
+        assert_eq!(tokens(commented, true), tokens(plain, true), "{commented}");
     }
 }

@@ -6,13 +6,14 @@ use std::time::Duration;
 use dupi::index::Changes;
 use dupi::locate::Place;
 use dupi::text::Position;
-use dupi::{Class, File, Report, Zone, regular};
+use dupi::{Class, File, Kind, Report, Zone, regular};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::blame::Brought;
 use super::policy::Verdict;
 use super::repository::Repository;
 use super::summary::Summary;
+use crate::differences::{Excerpt, table};
 use crate::terminal::{count, escape};
 
 pub struct Findings<'a> {
@@ -33,6 +34,8 @@ pub struct Manner {
     /// Classes that are shown in full.
     pub top: usize,
     pub list_skipped: bool,
+    /// Whether formats for programs have the table of differences.
+    pub differences: bool,
     pub took: Duration,
     /// What the index has saved.
     pub changes: Option<Changes>,
@@ -129,6 +132,20 @@ impl<'a> Finding<'a> {
     /// What stands in a copy's file, if that can still be read.
     pub fn text(&self, copy: usize) -> Option<Vec<u8>> {
         self.texts.read(self.file(copy))
+    }
+
+    /// What differs between some of the copies: for each difference the text of each, empty where it has nothing.
+    /// Nothing, if one of them can no longer be read.
+    pub fn differences(&self, copies: &[usize]) -> Option<Vec<Vec<String>>> {
+        if self.class.kind == Kind::Exact {
+            return Some(Vec::new());
+        }
+        let excerpt = |&copy: &usize| {
+            let fragment = &self.class.copies[copy];
+            Excerpt::new(self.text(copy)?.into(), self.file(copy).language, &(fragment.start..fragment.end))
+        };
+        let excerpts: Vec<Excerpt> = copies.iter().map(excerpt).collect::<Option<_>>()?;
+        Some(table(&excerpts.iter().collect::<Vec<&Excerpt>>()))
     }
 
     /// The copy that was there first, if that is known.

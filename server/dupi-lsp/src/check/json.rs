@@ -8,6 +8,9 @@ use serde::Serialize;
 use super::findings::Findings;
 use crate::terminal::write_json;
 
+/// Copies of a class that its table of differences has columns for: who wants more compares these first.
+const MAX_COMPARED: usize = 16;
+
 /// Changes when a field changes its meaning or goes.
 const VERSION: u32 = 1;
 
@@ -69,6 +72,9 @@ struct JsonClass<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<usize>,
     copies: Vec<JsonCopy<'a>>,
+    /// Only if asked for: rows of texts, one for each of the first copies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differences: Option<Vec<Vec<String>>>,
 }
 
 #[derive(Serialize)]
@@ -134,6 +140,10 @@ pub fn write(out: &mut dyn Write, findings: &Findings) -> io::Result<()> {
                 }),
             })
             .collect(),
+        differences: findings.manner.differences.then(|| {
+            let first: Vec<usize> = (0..finding.places.len().min(MAX_COMPARED)).collect();
+            finding.differences(&first).unwrap_or_default()
+        }),
     });
     let verdict = &findings.verdict;
     let json = JsonReport {

@@ -18,6 +18,9 @@ use crate::terminal::{count, escape, grouped, tally};
 const PREVIEW_LINES: u32 = 6;
 /// Characters shown of each line.
 const PREVIEW_WIDTH: usize = 110;
+/// Differences named of each class, and characters of each side of one.
+const MAX_DIFFERENCES: usize = 4;
+const DIFFERENCE_WIDTH: usize = 32;
 /// Copies listed of each class.
 const MAX_COPIES: usize = 12;
 
@@ -120,10 +123,39 @@ fn write_class(out: &mut dyn Write, n: usize, finding: &Finding) -> io::Result<(
     if class.copies.len() > MAX_COPIES {
         writeln!(out, "   {DIM}… and {} more{DIM:#}", class.copies.len() - MAX_COPIES)?;
     }
+    if let [first, second, ..] = copies[..] {
+        write_differences(out, &finding.differences(&[first, second]).unwrap_or_default())?;
+    }
     if let Some((copy, text)) = copies.first().and_then(|&copy| Some((copy, finding.text(copy)?))) {
         preview(out, &text, &finding.places[copy])?;
     }
     writeln!(out)
+}
+
+/// What differs between the first two copies: "a → b, + only in the second, − only in the first".
+fn write_differences(out: &mut dyn Write, table: &[Vec<String>]) -> io::Result<()> {
+    let mut told: Vec<String> = Vec::new();
+    for row in table {
+        let clip = |text: &String| {
+            let cut: String = text.chars().take(DIFFERENCE_WIDTH).collect();
+            if cut.len() < text.len() { format!("{cut}…") } else { cut }
+        };
+        let words = match &row[..] {
+            [first, second] if first.is_empty() => format!("+ {}", clip(second)),
+            [first, second] if second.is_empty() => format!("− {}", clip(first)),
+            [first, second] => format!("{} → {}", clip(first), clip(second)),
+            _ => continue,
+        };
+        if !told.contains(&words) {
+            told.push(words);
+        }
+    }
+    let Some(more) = told.len().checked_sub(1).map(|_| told.len().saturating_sub(MAX_DIFFERENCES)) else {
+        return Ok(());
+    };
+    told.truncate(MAX_DIFFERENCES);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    writeln!(out, "   {DIM}differs: {}{more}{DIM:#}", escape(&told.join(", ")))
 }
 
 /// The first lines of a copy, without the indent that they share.

@@ -8,7 +8,10 @@ pub fn apply(session: &mut Session, params: WorkDoneProgressCancelParams) {
     let is_meant = |token: &ProgressToken| *token == params.token;
     for folder in &session.folders {
         if folder.progress.as_ref().map(|progress| &progress.token).is_some_and(is_meant) {
-            tracing::warn!("indexing {} was cancelled: copies in files that were not read are not shown", folder.name);
+            tracing::warn!(
+                "indexing {} was cancelled: copies that were not found until then are not shown",
+                folder.name
+            );
             folder.indexer.cancel();
         }
     }

@@ -15,6 +15,7 @@ use tower_lsp::ls_types::{Location, Position, Range};
 use super::document::Document;
 use super::positions::Lines;
 use super::view::{FolderView, View};
+use crate::differences::{Excerpt, table};
 use crate::terminal::escape;
 
 /// A copy of a class in the document that was asked for.
@@ -187,37 +188,31 @@ fn copies<'a>(
 }
 
 /// What stands in a copy and, at the same place, in each of some others: each pair once, in the order of the first.
-/// Nothing, where it cannot be said.
+/// One of a pair is empty, where the other has a part of its own. Nothing, where it cannot be said.
 pub fn differences(text: &str, copy: &Copy, view: &View, others: &[Other]) -> Vec<Vec<(String, String)>> {
     // Copies of equal text have none, and nothing needs to be read to know it.
-    let own = if copy.kind == Kind::Exact { None } else { words(text, copy.language, &copy.tokens) };
+    let own =
+        if copy.kind == Kind::Exact { None } else { Excerpt::new(text.as_bytes().into(), copy.language, &copy.tokens) };
     let Some(own) = own else { return vec![Vec::new(); others.len()] };
     let with = |other: &Other| {
-        let others = words_of(view, copy, other)?;
+        let other = excerpt_of(view, copy, other)?;
         let mut seen = BTreeSet::new();
-        let pairs = own.iter().cloned().zip(others).filter(|(own, other)| own != other);
+        let rows = table(&[&own, &other]).into_iter();
+        let pairs = rows.filter_map(|row| <[String; 2]>::try_from(row).ok()).map(|[own, other]| (own, other));
         Some(pairs.filter(|pair| seen.insert(pair.clone())).collect())
     };
     others.par_iter().map(|other| with(other).unwrap_or_default()).collect()
 }
 
-fn words_of(view: &View, copy: &Copy, other: &Other) -> Option<Vec<String>> {
+fn excerpt_of<'a>(view: &'a View, copy: &Copy, other: &Other) -> Option<Excerpt<'a>> {
     let open = view.documents.values().find(|open| open.document.is_file && open.document.path == other.path);
     let text = match open {
-        Some(open) => Cow::Borrowed(open.document.text.as_deref()?),
+        Some(open) => Cow::Borrowed(open.document.text.as_deref()?.as_bytes()),
         None => {
             let limit = view.folder_of(&other.path)?.workspace.settings.max_file_bytes;
-            Cow::Owned(regular::read_to_string(&other.path, limit).ok()?)
+            Cow::Owned(regular::read(&other.path, limit).ok()?)
         }
     };
-    let language = dupi_grammars::detect(&other.path, text.as_bytes()).unwrap_or(copy.language);
-    words(&text, language, &other.tokens)
-}
-
-/// The texts of a range of tokens; none, if the text is not the one that they are of.
-fn words(text: &str, language: &Language, tokens: &Span<u32>) -> Option<Vec<String>> {
-    let mut lexed = Lexed::default();
-    tokenize(language, text.as_bytes(), &mut lexed).ok()?;
-    let tokens = lexed.tokens.get(tokens.start as usize..tokens.end as usize)?;
-    Some(tokens.iter().map(|token| text[token.start as usize..token.end as usize].to_owned()).collect())
+    let language = dupi_grammars::detect(&other.path, &text).unwrap_or(copy.language);
+    Excerpt::new(text, language, &other.tokens)
 }

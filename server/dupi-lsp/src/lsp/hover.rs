@@ -81,13 +81,13 @@ fn part(view: &View, text: &str, copy: &Copy, markdown: bool) -> String {
         };
         let _ = write!(out, "\n- {name}");
         for (i, (own, others)) in differences.iter().take(MAX_DIFFERENCES).enumerate() {
-            let _ = write!(
-                out,
-                "{} {} → {}",
-                if i == 0 { ":" } else { "," },
-                quoted(own, markdown),
-                quoted(others, markdown)
-            );
+            let joint = if i == 0 { ":" } else { "," };
+            let [here, there] = [own, others].map(|text| quoted(text, markdown));
+            let _ = match (own.is_empty(), others.is_empty()) {
+                (true, _) => write!(out, "{joint} only there {there}"),
+                (_, true) => write!(out, "{joint} only here {here}"),
+                _ => write!(out, "{joint} {here} → {there}"),
+            };
         }
         if differences.len() > MAX_DIFFERENCES {
             let _ = write!(out, ", and {} more", differences.len() - MAX_DIFFERENCES);

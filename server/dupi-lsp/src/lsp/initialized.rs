@@ -23,11 +23,17 @@ pub fn apply(session: &mut Session) {
         registrations.push(registration("workspace/didChangeConfiguration", json!({"section": "dupi"})));
     }
     if !registrations.is_empty() {
-        session.outbox.request::<RegisterCapability>(RegistrationParams { registrations }, |answer| {
-            if let Err(error) = answer {
-                tracing::warn!("the client tells of no changes: {error}");
-            }
-        });
+        let (queue, watches) = (session.queue.clone(), session.offered.watches);
+        session.outbox.request::<RegisterCapability>(
+            RegistrationParams { registrations },
+            move |answer| match answer {
+                // The client reports no change from before it answered. Folders that are open by then may have been read
+                // before such a change; all others are still to be read.
+                Ok(()) if watches => queue.post(Session::look_again),
+                Ok(()) => {}
+                Err(error) => tracing::warn!("the client tells of no changes: {error}"),
+            },
+        );
     }
     if !session.offered.configuration {
         return session.open_folders();

@@ -294,6 +294,16 @@ impl Session {
         status::tell(self);
     }
 
+    /// Reads the configuration and looks at all files of all open folders again.
+    pub fn look_again(&mut self) {
+        if self.folders.is_empty() {
+            return;
+        }
+        self.configure();
+        self.folders.iter().for_each(|folder| folder.indexer.refresh());
+        status::tell(self);
+    }
+
     pub fn add_folder(&mut self, folder: WorkspaceFolder) {
         let Some(root) = uris::path(&folder.uri).filter(|root| root.is_dir()) else {
             tracing::warn!("{} is no folder on this machine", folder.uri.as_str());

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::near::NEAR;
 use super::sketches::SKETCHES;
 use super::{ANSWER, CHUNKS, Index, MAX_ANSWER, PLACES};
 use crate::answer::Answer;
 use crate::blots::Blotting;
-use crate::clones::kept;
+use crate::clones::posted;
 use crate::containment::Sharing;
 use crate::locate::Places;
+use crate::near;
 use crate::segment::{Sizes, What};
 use crate::simhash::Sketches;
 use crate::snapshot::Part;
@@ -78,7 +80,7 @@ impl Index {
             }
         }
         // What cannot be listed has no bytes to show; `verify` tells why.
-        let kept = [ANSWER, SKETCHES].map(|end| self.kept_on_disk(end).unwrap_or_else(|_| Vec::new())).concat();
+        let kept = [ANSWER, SKETCHES, NEAR].map(|end| self.kept_on_disk(end).unwrap_or_else(|_| Vec::new())).concat();
         let kept = kept.iter().map(String::as_str).chain([PLACES, CHUNKS]);
         stats.answers = kept.filter_map(|name| self.store.len(name).ok()).sum();
         stats
@@ -108,7 +110,7 @@ impl Index {
         for pair in paths.windows(2).filter(|pair| pair[0] == pair[1]) {
             verified.problems.push(format!("{} is current twice", pair[0]));
         }
-        let [answers, sketches] = [ANSWER, SKETCHES].map(|end| {
+        let [answers, sketches, near] = [ANSWER, SKETCHES, NEAR].map(|end| {
             self.kept_on_disk(end).unwrap_or_else(|error| {
                 verified.problems.push(error.to_string());
                 Vec::new()
@@ -122,6 +124,9 @@ impl Index {
         }
         for name in sketches.iter().filter(|name| is_damaged(name, |bytes| Sketches::read(bytes).is_some())) {
             verified.problems.push(format!("{name} is damaged: it is hashed anew"));
+        }
+        for name in near.iter().filter(|name| is_damaged(name, near::is_whole)) {
+            verified.problems.push(format!("{name} is damaged: near copies are found anew"));
         }
         if is_damaged(PLACES, Places::is_whole) {
             verified.problems.push(format!("{PLACES} is damaged: where copies are is found anew"));
@@ -137,10 +142,10 @@ fn problem(part: &Part, ordinal: u32, blotting: &Blotting) -> Option<String> {
     let shown = &part.segment.entries[ordinal as usize].shown;
     let Some(document) = part.segment.document(ordinal) else { return Some(format!("{shown} cannot be decoded")) };
     let mut missing = 0;
-    kept(&document, blotting, &mut Vec::new(), |kept, blot| {
+    posted(&document, blotting, &mut Vec::new(), |blot, text| {
         let mut leads = false;
         part.segment.holders(blot, |holder| {
-            leads |= holder.number == ordinal && [0, kept.text].contains(&holder.text);
+            leads |= holder.number == ordinal && [0, text].contains(&holder.text);
         });
         missing += usize::from(!leads);
     });

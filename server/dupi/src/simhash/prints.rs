@@ -91,7 +91,8 @@ pub(super) fn prints(document: &Document, grain: Grain, min_tokens: u32, by: Opt
 
 /// The definitions of at least so many tokens that hold no other such definition.
 fn functions(document: &Document, least: u32) -> impl Iterator<Item = Range<u32>> {
-    let long = |unit: &&Unit| unit.flags & Unit::DEFINITION != 0 && unit.end - unit.start >= least;
+    let is_definition = |unit: &Unit| unit.flags & (Unit::DEFINITION | Unit::CORE) == Unit::DEFINITION;
+    let long = |unit: &&Unit| is_definition(unit) && unit.end - unit.start >= least;
     let definitions: Vec<&Unit> = document.units.iter().filter(long).collect();
     // Outer ones come before inner ones: who holds another is followed by it.
     let holds = |i: usize| definitions.get(i + 1).is_some_and(|next| next.start < definitions[i].end);

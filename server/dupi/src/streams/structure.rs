@@ -4,12 +4,13 @@
 //! structure  form · [muted] · [units] · item*
 //! muted      n · (gap · length)*                       only if the form says so
 //! units      n · (start · length · list · flags)*      only if the form says so: they do not nest
-//! item       a code · BREAK · OPEN + flags · LISTED flags list · CLOSE · ESCAPE code
+//! item       a code · BREAK · OPEN + flags · LISTED flags list · CORE · CLOSE · ESCAPE code
 //! ```
 //!
 //! Before each code come the ends of the units that end there, the breaks since the last token, and the units that
 //! start there, outer before inner. The first child of a unit opens a list of its own, and the next one is in the list
 //! of the one before; `OPEN_OTHER` opens another new list; what is neither names its list (`LISTED`).
+//! A core has always the same flags and is alone in its list.
 
 use dupi_grammars::token::{Code, Unit};
 
@@ -25,6 +26,10 @@ const LISTED: u8 = OPEN_OTHER + N_FLAGS;
 const BREAK: u8 = LISTED + 1;
 const CLOSE: u8 = LISTED + 2;
 const ESCAPE: u8 = LISTED + 3;
+const CORE: u8 = LISTED + 4;
+
+/// The flags of every core.
+const CORE_FLAGS: u8 = Unit::DEFINITION | Unit::CORE;
 
 const HAS_MUTED: u8 = 1;
 const HAS_UNITS: u8 = 2;
@@ -87,7 +92,12 @@ pub fn write(document: &Document, out: &mut Vec<u8>) {
             let Some(parent) = stack.last_mut() else { break };
             let new = unit.list == n_lists;
             n_lists += u32::from(new);
-            if parent.list.map_or(new, |list| list == unit.list) {
+            if unit.flags == CORE_FLAGS && new {
+                out.push(CORE);
+                stack.push(Frame { unit: 0, end: unit.end, list: None });
+                continue;
+            }
+            if unit.flags < N_FLAGS && parent.list.map_or(new, |list| list == unit.list) {
                 out.push(OPEN + unit.flags);
             } else if new {
                 out.push(OPEN_OTHER + unit.flags);
@@ -123,7 +133,7 @@ fn nest(units: &[Unit], n_tokens: u32) -> bool {
         let good = unit.start >= start
             && unit.start < unit.end
             && ends.last().is_some_and(|&end| unit.end <= end)
-            && unit.flags < N_FLAGS;
+            && (unit.flags < N_FLAGS || unit.flags == CORE_FLAGS);
         start = unit.start;
         ends.push(unit.end);
         good
@@ -206,6 +216,12 @@ pub fn read(bytes: &[u8], body: &mut Body) -> Option<()> {
                 parent.list = Some(list);
                 stack.push(Frame { unit: body.units.len(), end: 0, list: None });
                 body.units.push(Unit { start: token, end: 0, list, flags });
+                continue;
+            }
+            CORE => {
+                stack.push(Frame { unit: body.units.len(), end: 0, list: None });
+                body.units.push(Unit { start: token, end: 0, list: n_lists, flags: CORE_FLAGS });
+                n_lists += 1;
                 continue;
             }
             ESCAPE => bytes.u8()?,

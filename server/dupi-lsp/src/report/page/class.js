@@ -141,7 +141,15 @@ function differenceWords(n, pairs) {
   const named = pairs
     .slice(0, MOST_NAMED)
     .map(([ours, theirs, times]) =>
-      el("li", {}, el("code", {}, clip(ours)), " → ", el("code", {}, clip(theirs)), times > 1 && ` ×${times}`),
+      el(
+        "li",
+        {},
+        !ours ? "only right: " : !theirs && "only left: ",
+        ours && el("code", {}, clip(ours)),
+        ours && theirs && " → ",
+        theirs && el("code", {}, clip(theirs)),
+        times > 1 && ` ×${times}`,
+      ),
     );
   const more = pairs.length - named.length;
   return el(

@@ -1,5 +1,5 @@
-// What differs between two copies. Copies of a class have the same tokens one by one, but for names and literals; so
-// they are compared token by token, and blanks, comments and line breaks never count.
+// What differs between two copies: they are compared token by token, and blanks, comments and line breaks never count.
+// Exact and renamed copies have the same tokens one by one, but for names and literals; near copies are aligned first.
 
 const PIECE = /([a-z])(\d*)/g;
 
@@ -39,17 +39,80 @@ function tokensOf(lines) {
   return tokens;
 }
 
-/** The tokens that differ, and how often one stands in the place of the other, most often first. */
-function compare(left, right) {
-  const [ours, theirs] = [tokensOf(left), tokensOf(right)];
-  const differing = new Set();
-  const pairs = new Map();
-  for (let i = 0; i < Math.min(ours.length, theirs.length); i++) {
-    if (ours[i] === theirs[i]) continue;
-    differing.add(i);
-    const pair = JSON.stringify([ours[i], theirs[i]]);
-    pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
+/** What two tokens must have in common to stand in each other's place: names and literals their kind, others the text. */
+function shapesOf(lines) {
+  const shapes = [];
+  for (const { pieces } of lines)
+    for (const { token, kind, text } of pieces)
+      if (token !== null) shapes[token] = "nsdt".includes(kind) ? kind : (shapes[token] ?? "") + text;
+  return shapes;
+}
+
+/** Tables larger than this are not filled: what they would align is shown as different. */
+const MOST_CELLS = 30_000_000;
+
+/**
+ * The pairs of tokens that correspond, in order: as many of equal text as can be, then as many of equal shape.
+ * Both sides are lists of [text, shape].
+ */
+function corresponding(ours, theirs) {
+  const [n, m] = [ours.length, theirs.length];
+  const width = m + 1;
+  if ((n + 1) * width > MOST_CELLS) return [];
+  const score = new Uint32Array((n + 1) * width);
+  const gain = (i, j) => (ours[i][0] === theirs[j][0] ? 3 : ours[i][1] === theirs[j][1] ? 1 : 0);
+  for (let i = n - 1; i >= 0; i--)
+    for (let j = m - 1; j >= 0; j--) {
+      const g = gain(i, j);
+      const skip = Math.max(score[(i + 1) * width + j], score[i * width + j + 1]);
+      score[i * width + j] = g > 0 ? Math.max(skip, score[(i + 1) * width + j + 1] + g) : skip;
+    }
+  const pairs = [];
+  for (let [i, j] = [0, 0]; i < n && j < m;) {
+    const g = gain(i, j);
+    const best = score[i * width + j];
+    if (g > 0 && best === score[(i + 1) * width + j + 1] + g) pairs.push([i++, j++]);
+    else if (best === score[(i + 1) * width + j]) i++;
+    else j++;
   }
+  return pairs;
+}
+
+/**
+ * Numbers the tokens of both sides on one scale, so that those that correspond have the same number. Says which numbers
+ * differ, and how often one text stands in the place of the other, most often first.
+ */
+function compare(left, right) {
+  const [ours, theirs] = [left, right].map((lines) => {
+    const shapes = shapesOf(lines);
+    return tokensOf(lines).map((text, i) => [text, shapes[i]]);
+  });
+  const alike = ours.length === theirs.length && ours.every(([, shape], i) => shape === theirs[i][1]);
+  const same = alike ? ours.map((_, i) => [i, i]) : corresponding(ours, theirs);
+  const [differing, pairs, numbers] = [new Set(), new Map(), [[], []]];
+  const note = (from, to) => {
+    const pair = JSON.stringify([from.map(([text]) => text).join(" "), to.map(([text]) => text).join(" ")]);
+    pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
+  };
+  let [number, i, j] = [0, 0, 0];
+  for (const [x, y] of [...same, [ours.length, theirs.length]]) {
+    if (i < x || j < y) note(ours.slice(i, x), theirs.slice(j, y));
+    for (; i < x; i++) differing.add((numbers[0][i] = number++));
+    for (; j < y; j++) differing.add((numbers[1][j] = number++));
+    if (x === ours.length || y === theirs.length) continue;
+    if (ours[x][0] !== theirs[y][0]) {
+      differing.add(number);
+      note([ours[x]], [theirs[y]]);
+    }
+    numbers[0][i++] = numbers[1][j++] = number++;
+  }
+  [left, right].forEach((lines, side) => {
+    const renumber = (token) => (token === null ? null : numbers[side][token]);
+    for (const line of lines) {
+      line.token = renumber(line.token);
+      for (const piece of line.pieces) piece.token = renumber(piece.token);
+    }
+  });
   return { differing, pairs: [...pairs].map(([pair, n]) => [...JSON.parse(pair), n]).sort((a, b) => b[2] - a[2]) };
 }
 

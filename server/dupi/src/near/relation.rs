@@ -1,0 +1,349 @@
+//! When two bodies are near copies: most of their tokens correspond, in order, by text or after a renaming.
+//!
+//! A function of the two words alone, the same from either side.
+
+use std::collections::HashMap;
+
+use dupi_grammars::token::IDENTIFIER;
+use xxhash_rust::xxh3::Xxh3DefaultBuilder;
+
+use super::bodies::{Body, FIRST_TEXT, Sort, Word, code_of};
+use super::lcs::Pattern;
+use crate::numbers::Numbers;
+
+/// The longer of two bodies has so many tokens at least: shorter ones are alike by chance.
+const MIN_LONGER: u32 = 60;
+/// Statements in a row without a branch are the way an interface is used more often than a copy: two bodies of nothing
+/// else need so many tokens.
+const MIN_FLAT: u32 = 100;
+/// From this length on the similarity that is asked for is enough; shorter bodies must agree in more, up to
+/// [`SHORT_EXTRA`] at [`SHORT_TOKENS`].
+const LONG_TOKENS: f64 = 150.0;
+const SHORT_TOKENS: f64 = 50.0;
+const SHORT_EXTRA: f64 = 0.15;
+/// More is asked of bodies without a branch, and of pairs that are not two functions.
+const FLAT_EXTRA: f64 = 0.10;
+const OTHER_EXTRA: f64 = 0.05;
+/// No more than this is asked of anything, or one edit would hide a short copy; and of functions of [`MIN_FLAT`] tokens
+/// and more, in tests too, not more than is the same in what people call twins.
+const MAX_BAR: f64 = 0.95;
+const MAX_FUNCTION_BAR: f64 = 0.85;
+/// A renaming can make a likeness of what is none, so that more must correspond after it.
+const RENAMED_EXTRA: f64 = 0.10;
+const MAX_RENAMED_BAR: f64 = 0.97;
+/// Tests are alike by their nature.
+const TEST_EXTRA: f64 = 0.10;
+const MIN_TEST: u32 = 100;
+
+/// Two bodies must have passages in common, not single words: this share of the tokens stands in common runs of
+/// [`RUN`] tokens; where fewer than [`SURE`] of the tokens correspond, [`RUNS_IF_UNSURE`].
+const RUN: usize = 10;
+const RUNS: f64 = 0.3;
+const SURE: f64 = 0.8;
+const RUNS_IF_UNSURE: f64 = 0.55;
+/// … and they must speak of the same things: this share of the names and literals corresponds; where at most one
+/// statement decides or repeats, [`NAMES_IF_SIMPLE`].
+const NAMES: f64 = 0.6;
+const NAMES_IF_SIMPLE: f64 = 0.7;
+
+/// However little is asked for: below this, bodies have hardly more in common than the language has.
+const MIN_BAR: f64 = 0.5;
+
+/// The share of the longer one's tokens that must correspond. None, if the two can be no near copies.
+fn bar(a: &Word, b: &Word, min_similarity: f64) -> Option<f64> {
+    let longer = a.tokens.max(b.tokens);
+    let flat = a.is_flat && b.is_flat;
+    if a.sort != b.sort || longer < MIN_LONGER || (flat && longer < MIN_FLAT) {
+        return None;
+    }
+    let short = ((LONG_TOKENS - f64::from(longer)) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
+    let mut bar = min_similarity.max(MIN_BAR) + SHORT_EXTRA * short;
+    if flat {
+        bar += FLAT_EXTRA;
+    }
+    if a.sort != Sort::Function {
+        bar += OTHER_EXTRA;
+    }
+    Some(bar.min(max_bar(a, longer)))
+}
+
+fn max_bar(word: &Word, longer: u32) -> f64 {
+    if word.sort == Sort::Function && longer >= MIN_FLAT { MAX_FUNCTION_BAR } else { MAX_BAR }
+}
+
+fn renamed_bar(bar: f64) -> f64 {
+    (bar + RENAMED_EXTRA).min(MAX_RENAMED_BAR)
+}
+
+/// Whether a renaming can make two bodies near copies: not where the shape says nothing, in flat bodies and containers.
+fn may_be_renamed(a: &Word, b: &Word) -> bool {
+    !a.is_flat && !b.is_flat && a.sort != Sort::Container
+}
+
+fn share_of(share: f64, longer: u32) -> usize {
+    (share * f64::from(longer)).ceil() as usize
+}
+
+/// Whether two near copies of which so many tokens correspond count though both stand in tests alone.
+pub fn counts_in_tests(a: &Word, b: &Word, common: u32, min_similarity: f64) -> bool {
+    let longer = a.tokens.max(b.tokens);
+    let least = |bar: f64| share_of((bar + TEST_EXTRA).min(max_bar(a, longer)), longer);
+    longer >= MIN_TEST && bar(a, b, min_similarity).is_some_and(|bar| common as usize >= least(bar))
+}
+
+type Names = HashMap<u32, u32, Xxh3DefaultBuilder>;
+
+/// How two bodies can be near copies, by what is known without their tokens: how many tokens must correspond by text, and
+/// how many after a renaming. Nothing, if that is not possible.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ways {
+    by_text: Option<usize>,
+    renamed: Option<usize>,
+}
+
+impl Ways {
+    pub fn of(a: &Body, b: &Body, min_similarity: f64) -> Ways {
+        let (own, other) = (&a.word, &b.word);
+        let Some(bar) = bar(own, other, min_similarity).filter(|_| own.hash != other.hash) else {
+            return Ways::default();
+        };
+        let (shorter, longer) = (own.tokens.min(other.tokens), own.tokens.max(other.tokens));
+        let least =
+            |most: u32, bar: f64| Some(share_of(bar, longer)).filter(|&least| shorter.min(most) as usize >= least);
+        let by_text = least(a.sketch.same_text(&b.sketch), bar);
+        let renamed = least(a.sketch.same_code(&b.sketch), renamed_bar(bar)).filter(|_| may_be_renamed(own, other));
+        Ways { by_text, renamed }
+    }
+
+    pub fn any(self) -> bool {
+        self != Ways::default()
+    }
+}
+
+/// Compares one body with others. Its memory is reused.
+#[derive(Default)]
+pub struct Comparer {
+    min_similarity: f64,
+    own: Option<Body>,
+    tokens: Vec<u32>,
+    text: Late<Pattern>,
+    codes: Late<Pattern>,
+    things: Late<Things>,
+    // What is made for one other.
+    other_codes: Vec<u32>,
+    mapped: Vec<u32>,
+    renamed: Pattern,
+    renamed_things: Things,
+}
+
+/// What is made when it is asked for.
+#[derive(Default)]
+struct Late<T> {
+    value: T,
+    is_made: bool,
+}
+
+impl<T> Late<T> {
+    fn get(&mut self, make: impl FnOnce(&mut T)) -> &mut T {
+        if !std::mem::replace(&mut self.is_made, true) {
+            make(&mut self.value);
+        }
+        &mut self.value
+    }
+}
+
+impl Comparer {
+    pub fn new(min_similarity: f64) -> Comparer {
+        Comparer { min_similarity, ..Comparer::default() }
+    }
+
+    /// Takes the body that others are compared with.
+    pub fn set(&mut self, body: &Body, tokens: &[u32]) {
+        self.own = Some(body.clone());
+        self.tokens.clear();
+        self.tokens.extend_from_slice(tokens);
+        (self.text.is_made, self.codes.is_made, self.things.is_made) = (false, false, false);
+    }
+
+    /// How many tokens of another body correspond to those of this one, if the two are near copies.
+    pub fn compare(&mut self, body: &Body, tokens: &[u32]) -> Option<u32> {
+        let own = self.own.as_ref()?;
+        let ways = Ways::of(own, body, self.min_similarity);
+        let (own, other) = (own.word, &body.word);
+        if let Some(least) = ways.by_text
+            && let Some(common) = self.text.get(|text| text.set(&self.tokens)).common(tokens, least)
+        {
+            // A block of a function is no copy of the function.
+            if common == self.tokens.len().min(tokens.len()) && is_within(&self.tokens, tokens) {
+                return None;
+            }
+            let things = self.things.get(|things| things.set(&self.tokens));
+            if things.are_those_of(tokens, common, own.control.max(other.control)) {
+                return Some(common as u32);
+            }
+        }
+        self.renamed(&own, other, tokens, ways.renamed?)
+    }
+
+    /// The same after the renaming that explains most.
+    fn renamed(&mut self, own: &Word, other: &Word, tokens: &[u32], least: usize) -> Option<u32> {
+        let codes = |tokens: &[u32], out: &mut Vec<u32>| {
+            out.clear();
+            out.extend(tokens.iter().map(|&token| u32::from(code_of(token))));
+        };
+        let mapped = &mut self.mapped;
+        let own_codes = self.codes.get(|pattern| {
+            codes(&self.tokens, mapped);
+            pattern.set(mapped);
+        });
+        codes(tokens, &mut self.other_codes);
+        // No renaming makes more of them correspond than their codes do.
+        own_codes.common(&self.other_codes, least)?;
+        // Which names are aligned may depend on which side is looked at first, so that is always the same one.
+        let turned = other.hash < own.hash;
+        let (from, to) = if turned { (tokens, &*self.tokens) } else { (&*self.tokens, tokens) };
+        let pairs = if turned {
+            self.renamed.set(&self.other_codes);
+            codes(to, &mut self.other_codes);
+            self.renamed.align(&self.other_codes)
+        } else {
+            own_codes.align(&self.other_codes)
+        };
+        let names = renaming(pairs.iter().map(|&(i, j)| (from[i as usize], to[j as usize])));
+        mapped.clear();
+        mapped.extend(from.iter().map(|token| *names.get(token).unwrap_or(token)));
+        self.renamed.set(mapped);
+        let common = self.renamed.common(to, least)?;
+        if common == mapped.len().min(to.len()) && is_within(mapped, to) && mapped.len() != to.len() {
+            return None;
+        }
+        self.renamed_things.set(mapped);
+        let near = self.renamed_things.are_those_of(to, common, own.control.max(other.control));
+        near.then_some(common as u32)
+    }
+}
+
+/// Does the shorter of two sequences stand in the longer one without a gap?
+fn is_within(a: &[u32], b: &[u32]) -> bool {
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    long.windows(short.len()).any(|window| window == short)
+}
+
+/// The one-to-one map of names that most of the aligned tokens ask for.
+pub fn renaming(aligned: impl Iterator<Item = (u32, u32)>) -> Names {
+    let mut votes: HashMap<(u32, u32), u32, Xxh3DefaultBuilder> = HashMap::default();
+    for (from, to) in aligned.filter(|&(from, _)| code_of(from) == IDENTIFIER) {
+        *votes.entry((from, to)).or_default() += 1;
+    }
+    let mut votes: Vec<((u32, u32), u32)> = votes.into_iter().collect();
+    votes.sort_unstable_by_key(|&((from, to), n)| (std::cmp::Reverse(n), from != to, from, to));
+    let (mut there, mut back) = (Names::default(), Names::default());
+    for ((from, to), _) in votes {
+        if !there.contains_key(&from) && !back.contains_key(&to) {
+            there.insert(from, to);
+            back.insert(to, from);
+        }
+    }
+    there
+}
+
+/// The passages of a body, and its names and literals: two near copies have not only single words in common.
+#[derive(Default)]
+struct Things {
+    n_tokens: usize,
+    /// A number for each different run of [`RUN`] tokens, by its hash.
+    numbers: Numbers<u64>,
+    /// Those of all runs.
+    runs: Vec<u32>,
+    /// Which of them another body has.
+    is_there: Vec<bool>,
+    names: Pattern,
+    scratch: Vec<u32>,
+}
+
+impl Things {
+    fn set(&mut self, tokens: &[u32]) {
+        self.n_tokens = tokens.len();
+        self.numbers.clear(tokens.len());
+        self.runs.clear();
+        let mut n_different = 0;
+        runs(tokens, |run| {
+            let number = self.numbers.get(run).unwrap_or_else(|| {
+                self.numbers.set(run, n_different);
+                n_different += 1;
+                n_different - 1
+            });
+            self.runs.push(number);
+        });
+        names(tokens, &mut self.scratch);
+        self.names.set(&self.scratch);
+    }
+
+    /// Has another body, of which so many tokens correspond, enough of the same passages and names? `control`: the
+    /// statements in one of them that decide or repeat.
+    fn are_those_of(&mut self, tokens: &[u32], common: usize, control: u16) -> bool {
+        let longer = self.n_tokens.max(tokens.len()) as f64;
+        let share = if common as f64 >= SURE * longer { RUNS } else { RUNS_IF_UNSURE };
+        if (self.in_common_runs(tokens) as f64) < share * longer {
+            return false;
+        }
+        names(tokens, &mut self.scratch);
+        let share = if control <= 1 { NAMES_IF_SIMPLE } else { NAMES };
+        let least = share * self.names.len().max(self.scratch.len()) as f64;
+        self.names.common(&self.scratch, least.ceil() as usize).is_some()
+    }
+
+    /// How many tokens stand in runs of [`RUN`] tokens that both have: here or there, whatever is less.
+    fn in_common_runs(&mut self, tokens: &[u32]) -> usize {
+        self.is_there.clear();
+        self.is_there.resize(self.runs.len(), false);
+        let (mut here, mut there) = (Covered::default(), Covered::default());
+        runs(tokens, |run| {
+            let number = self.numbers.get(run);
+            number.into_iter().for_each(|number| self.is_there[number as usize] = true);
+            there.next(number.is_some());
+        });
+        self.runs.iter().for_each(|&number| here.next(self.is_there[number as usize]));
+        here.tokens.min(there.tokens)
+    }
+}
+
+/// Counts the tokens in runs that count, one run after the other.
+#[derive(Default)]
+struct Covered {
+    tokens: usize,
+    at: usize,
+    end: usize,
+}
+
+impl Covered {
+    fn next(&mut self, counts: bool) {
+        if counts {
+            self.tokens += self.at + RUN - self.end.max(self.at);
+            self.end = self.at + RUN;
+        }
+        self.at += 1;
+    }
+}
+
+/// Calls `each` for each run of [`RUN`] tokens, with a hash of it.
+fn runs(tokens: &[u32], mut each: impl FnMut(u64)) {
+    const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+    const TOP: u64 = BASE.wrapping_pow(RUN as u32);
+    let mut hash = 0u64;
+    for (i, &token) in tokens.iter().enumerate() {
+        hash = hash.wrapping_mul(BASE).wrapping_add(u64::from(token) + 1);
+        if i >= RUN {
+            hash = hash.wrapping_sub((u64::from(tokens[i - RUN]) + 1).wrapping_mul(TOP));
+        }
+        if i + 1 >= RUN {
+            each(hash);
+        }
+    }
+}
+
+/// The names and literals of some tokens.
+fn names(tokens: &[u32], out: &mut Vec<u32>) {
+    out.clear();
+    out.extend(tokens.iter().copied().filter(|&token| token >= FIRST_TEXT));
+}

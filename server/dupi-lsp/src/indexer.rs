@@ -486,6 +486,7 @@ impl Keeper {
         if let Err(error) = index.bring_near(&self.workspace.settings, &is_cancelled) {
             (self.tell)(News::Trouble(error.to_string()));
         }
+        index.prepare_for_edits(&is_cancelled);
         let files = index.snapshot().n_documents();
         (self.tell)(News::Refreshed { snapshot: index.snapshot(), files });
         let counted = files <= MAX_COUNTED && !is_cancelled();

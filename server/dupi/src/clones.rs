@@ -45,6 +45,9 @@ pub trait Library: Sync {
     /// What tells a document, with its path and its content, from all others.
     fn identity(&self, number: u32) -> u64;
 
+    /// The number of the document with this identity.
+    fn number_of(&self, identity: u64) -> Option<u32>;
+
     /// A document, unless it cannot be read.
     fn document(&self, number: u32) -> Option<Arc<Document>>;
 
@@ -714,6 +717,10 @@ pub mod tests {
     impl Library for Shelf {
         fn identity(&self, number: u32) -> u64 {
             self.identities[number as usize]
+        }
+
+        fn number_of(&self, identity: u64) -> Option<u32> {
+            self.identities.iter().position(|&other| other == identity).map(|number| number as u32)
         }
 
         fn holders(&self, blot: u64, mut each: impl FnMut(Holder)) {

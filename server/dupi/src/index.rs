@@ -37,7 +37,7 @@ use crate::search::{Progress, Report};
 use crate::segment::{self, Entry, Fresh, Segment, Unusable};
 use crate::settings::Settings;
 use crate::skip::{Skip, SkipReason};
-use crate::snapshot::{self, Buffer, Cache, NearCopies, Part, Snapshot};
+use crate::snapshot::{self, Buffer, Cache, Part, Snapshot};
 use crate::store::{Bytes, Lock, Store};
 use crate::{Error, clones};
 
@@ -410,10 +410,9 @@ impl Index {
         let buffers: Vec<Arc<Buffer>> = self.buffers.values().cloned().collect();
         let covered: Vec<At> = self.buffers.keys().filter_map(|shown| self.by_path.get(shown)).copied().collect();
         let near = self.near.as_ref().filter(|near| near.n_changes == self.n_changes);
-        // Numbers of documents follow from the parts, and these may be others.
-        let near = near.map(|state| Arc::new(NearCopies::new(state.near.key, Arc::clone(&state.near.graph))));
+        let near = near.map(|state| Arc::clone(&state.near));
         let snapshot = Snapshot::new(self.parts.clone(), buffers, &covered, Arc::clone(&self.cache));
-        self.snapshot = Arc::new(snapshot.with_near(near));
+        self.snapshot = Arc::new(snapshot.with_near(near).after(&self.snapshot));
     }
 
     /// Follows another writer, or becomes the writer if there is none any more. Says whether all was loaded anew: what

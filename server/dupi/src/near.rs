@@ -1,5 +1,6 @@
 //! Near copies: bodies that correspond but for edits. What a body is (`bodies`), when two are near (`relation`, `lcs`),
-//! which are near which (`graph`: found anew by `find`, by changes by `update`), what classes they make (`classes`), and how that is kept (`file`).
+//! which are near which (`graph`: found anew by `find`, by changes by `update` with the help of a `table`), what classes
+//! they make (`classes`), and how that is kept (`file`).
 //!
 //! Knows documents and blots; knows nothing of runs and of exact copies, which are found beside it.
 
@@ -11,6 +12,7 @@ mod find;
 mod graph;
 mod lcs;
 mod relation;
+mod table;
 mod update;
 
 pub use bodies::{Bodies, SEEDS, Tokens};
@@ -19,6 +21,7 @@ pub use differences::{Difference, differences};
 pub use file::{Kept, is_whole, read, write};
 pub use find::Stop;
 pub use graph::{Graph, Place};
+pub use table::Table;
 pub use update::Changed;
 
 use std::ops::Range;

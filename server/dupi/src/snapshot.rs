@@ -1,6 +1,5 @@
 //! What a reader sees: the current documents of all segments, and open buffers over them. Never changes.
 
-use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,7 +11,7 @@ use crate::blots::Blotting;
 use crate::class::Class;
 use crate::clones::{Clones, Holder, Library, NearSource, Prepared, clones_of, posted};
 use crate::document::Document;
-use crate::near::{self, Changed, Graph};
+use crate::near::{self, Changed, Graph, Table};
 use crate::raw::{Settled, settle};
 use crate::search::File;
 use crate::segment::{self, Entry, Segment, What};
@@ -232,6 +231,8 @@ pub struct Snapshot {
     near: Option<Arc<NearCopies>>,
     /// Those with the buffers, once somebody asks.
     with_buffers: OnceLock<Option<Graph>>,
+    /// The numbers of the documents in segments, current or not, by their identities, once somebody asks.
+    numbers: Arc<OnceLock<HashMap<u64, u32>>>,
 }
 
 /// The near copies among the documents of a snapshot, for one way to judge.
@@ -239,14 +240,8 @@ pub(crate) struct NearCopies {
     /// As in [`near::key`].
     pub key: u64,
     pub graph: Arc<Graph>,
-    /// The numbers of the documents by their identities, once somebody asks.
-    numbers: OnceLock<HashMap<u64, u32>>,
-}
-
-impl NearCopies {
-    pub(crate) fn new(key: u64, graph: Arc<Graph>) -> NearCopies {
-        NearCopies { key, graph, numbers: OnceLock::new() }
-    }
+    /// For who has to be fast after an edit.
+    pub table: Option<Table>,
 }
 
 impl Snapshot {
@@ -262,12 +257,30 @@ impl Snapshot {
             bases.push(bases[bases.len() - 1] + part.segment.entries.len() as u32);
         }
         let hidden = covered.iter().map(|&(part, ordinal)| bases[part as usize] + ordinal).collect();
-        Snapshot { cache, parts, bases, buffers, hidden, near: None, with_buffers: OnceLock::new() }
+        Snapshot {
+            cache,
+            parts,
+            bases,
+            buffers,
+            hidden,
+            near: None,
+            with_buffers: OnceLock::new(),
+            numbers: Arc::default(),
+        }
     }
 
     /// With near copies of its documents, those of buffers aside.
     pub(crate) fn with_near(mut self, near: Option<Arc<NearCopies>>) -> Snapshot {
         self.near = near;
+        self
+    }
+
+    /// The same; what another snapshot has found out about the segments of both is not found out again.
+    pub(crate) fn after(mut self, other: &Snapshot) -> Snapshot {
+        let same = |(a, b): (&Part, &Part)| Arc::ptr_eq(&a.segment, &b.segment);
+        if self.parts.len() == other.parts.len() && self.parts.iter().zip(&other.parts).all(same) {
+            self.numbers = Arc::clone(&other.numbers);
+        }
         self
     }
 
@@ -288,7 +301,7 @@ impl Snapshot {
         };
         let covered: Vec<(u32, u32)> = buffers.iter().filter_map(covered).collect();
         let snapshot = Snapshot::new(self.parts.clone(), buffers, &covered, Arc::clone(&self.cache));
-        snapshot.with_near(self.near.clone())
+        snapshot.with_near(self.near.clone()).after(self)
     }
 
     /// The near copies of all documents, buffers among them. None, if they are not known or cannot be read.
@@ -297,10 +310,10 @@ impl Snapshot {
         if self.buffers.is_empty() {
             return Some(&near.graph);
         }
-        self.with_buffers.get_or_init(|| self.near_with_buffers(&near.graph)).as_ref()
+        self.with_buffers.get_or_init(|| self.near_with_buffers(near)).as_ref()
     }
 
-    fn near_with_buffers(&self, graph: &Graph) -> Option<Graph> {
+    fn near_with_buffers(&self, near: &NearCopies) -> Option<Graph> {
         let (mut went, mut came) = (Vec::new(), Vec::new());
         let stored: HashMap<&str, u32> = self.hidden.iter().map(|&number| (self.shown(number), number)).collect();
         for buffer in &self.buffers {
@@ -314,7 +327,7 @@ impl Snapshot {
             }
             came.extend(buffer.prepared.clone().map(|document| Changed { identity: buffer.identity, document }));
         }
-        graph.updated(&went, &came, &Others { snapshot: self, except: u32::MAX })
+        near.graph.updated(&went, &came, &Others { snapshot: self, except: u32::MAX }, near.table.as_ref())
     }
 
     fn is_document(&self, number: u32) -> bool {
@@ -323,17 +336,7 @@ impl Snapshot {
 
     /// The current document with this identity.
     fn by_its_identity(&self, identity: u64) -> Option<Arc<Document>> {
-        if let Some(buffer) = self.buffers.iter().find(|buffer| buffer.identity == identity) {
-            return buffer.document.clone();
-        }
-        let numbers = self.near.as_ref()?.numbers.get_or_init(|| {
-            let stored = |(part, &base): (&Part, &u32)| {
-                let documents = part.entries().filter(|(_, entry)| entry.is_document());
-                documents.map(|(ordinal, entry)| (entry.identity(), base + ordinal)).collect::<Vec<_>>()
-            };
-            self.parts.iter().zip(&self.bases).flat_map(stored).collect()
-        });
-        self.prepared(*numbers.get(&identity)?).map(|prepared| Arc::clone(&prepared.document))
+        self.prepared(self.number_of(identity)?).map(|prepared| Arc::clone(&prepared.document))
     }
 
     /// The same with one more buffer, or with another one in the place of that of its path.
@@ -462,16 +465,6 @@ impl Snapshot {
         stored.chain(open.map(|(number, ..)| number)).collect()
     }
 
-    /// The documents here, current or not, by identity.
-    pub(crate) fn by_identity(&self) -> HashMap<u64, u32> {
-        let entries = |(part, &base): (&'_ Part, &u32)| {
-            let documents = (base..).zip(&part.segment.entries).filter(|(_, entry)| entry.is_document());
-            documents.map(|(number, entry)| (entry.identity(), number)).collect::<Vec<_>>()
-        };
-        let stored = self.parts.iter().zip(&self.bases).flat_map(entries);
-        stored.chain(self.buffers().map(|(number, buffer, _)| (buffer.identity, number))).collect()
-    }
-
     /// The document with this path, and its number.
     pub(crate) fn find(&self, shown: &str) -> Option<(u32, Arc<Document>)> {
         if let Some(at) = self.buffers.iter().position(|buffer| buffer.shown == shown) {
@@ -555,9 +548,7 @@ impl Snapshot {
         settings: &Settings,
     ) -> Option<Answer> {
         snapshot.while_whole(|| {
-            // All at once, and only if one is asked for: there may be as many as there are documents.
-            let numbers = LazyCell::new(|| snapshot.by_identity());
-            let gone = |identity| numbers.get(&identity).and_then(|&number| snapshot.document(number));
+            let gone = |identity| snapshot.number_of(identity).and_then(|number| snapshot.document(number));
             before.update(members, self, gone, settings)
         })
     }
@@ -590,6 +581,20 @@ impl Library for Snapshot {
             Some(buffer) => self.buffers.get(buffer as usize).map_or(0, |buffer| buffer.identity),
             None => self.place(number).map_or(0, |(part, ordinal)| part.segment.entries[ordinal as usize].identity()),
         }
+    }
+
+    fn number_of(&self, identity: u64) -> Option<u32> {
+        if let Some(at) = self.buffers.iter().position(|buffer| buffer.identity == identity) {
+            return Some(self.first_buffer() + at as u32);
+        }
+        let numbers = self.numbers.get_or_init(|| {
+            let stored = |(part, &base): (&Part, &u32)| {
+                let documents = (base..).zip(&part.segment.entries).filter(|(_, entry)| entry.is_document());
+                documents.map(|(number, entry)| (entry.identity(), number)).collect::<Vec<_>>()
+            };
+            self.parts.iter().zip(&self.bases).flat_map(stored).collect()
+        });
+        numbers.get(&identity).copied()
     }
 
     fn document(&self, number: u32) -> Option<Arc<Document>> {
@@ -640,6 +645,10 @@ impl Library for Others<'_> {
 
     fn identity(&self, number: u32) -> u64 {
         self.snapshot.identity(number)
+    }
+
+    fn number_of(&self, identity: u64) -> Option<u32> {
+        self.snapshot.number_of(identity)
     }
 
     fn document(&self, number: u32) -> Option<Arc<Document>> {

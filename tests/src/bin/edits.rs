@@ -183,6 +183,9 @@ fn edits(arguments: &Arguments, index: &mut Index, root: &Path, settings: &Setti
     if files.is_empty() {
         bail!("no document under {}", root.display());
     }
+    // As a server does before it says that it is idle.
+    index.bring_near(settings, &|| false)?;
+    index.prepare_for_edits(&|| false);
     let mut random = Random(arguments.seed);
     let mut other = STATEMENT.to_vec();
     let spread = |n: usize, of: usize| (0..of).map(move |i| i * n / of);

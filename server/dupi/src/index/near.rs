@@ -7,7 +7,7 @@ use super::{Index, MAX_ANSWER};
 use crate::answer::Member;
 use crate::clones::Library;
 use crate::document::Document;
-use crate::near::{self, Changed, Documents, Graph, Place, Stop, View};
+use crate::near::{self, Changed, Documents, Graph, Place, Stop, Table, View};
 use crate::settings::Settings;
 use crate::snapshot::{NearCopies, Snapshot};
 use crate::{Class, Error};
@@ -60,27 +60,45 @@ impl Index {
         let before = self.near.take().filter(|state| state.near.key == key).or_else(|| self.near_on_disk(key));
         let same = before.as_ref().filter(|state| state.identities == identities);
         let is_kept = same.is_some_and(|state| state.is_kept);
-        let graph = match same {
-            Some(state) => Some((Arc::clone(&state.near.graph), None)),
+        let near = match same {
+            Some(state) => Some((Arc::clone(&state.near), None)),
             None => base.while_whole(|| {
                 let updated = before.as_ref().and_then(|before| updated(before, &base, &members));
-                let updated = updated.map(|graph| (Arc::new(graph), None));
+                let updated = updated.map(|near| (Arc::new(near), None));
                 updated.or_else(|| {
                     let (graph, documents) = found(&base, &members, settings, memory, stop)?;
-                    Some((Arc::new(graph), documents))
+                    Some((Arc::new(NearCopies { key, graph: Arc::new(graph), table: None }), documents))
                 })
             }),
         };
-        if graph.is_none() && stop() {
+        if near.is_none() && stop() {
             self.renew_snapshot();
             return Ok(None);
         }
-        let (graph, documents) = graph.ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
-        let near = Arc::new(NearCopies::new(key, graph));
+        let (near, documents) = near.ok_or_else(|| Error::Index { path: self.workspace.root.clone() })?;
         self.near = Some(NearState { near, identities, snapshot: base, n_changes: self.n_changes, is_kept });
         self.renew_snapshot();
         self.keep_near();
         Ok(documents)
+    }
+
+    /// Makes what the near copies of an edited text are found fast with, in memory, unless it takes too much of it or
+    /// somebody stops it. The answers are the same without it.
+    pub fn prepare_for_edits(&mut self, stop: Stop) {
+        let Some(state) = self.near.as_ref().filter(|state| state.n_changes == self.n_changes) else { return };
+        let n_tokens = state.snapshot.n_tokens();
+        if state.near.table.is_some() || Table::weight_of(n_tokens) > self.memory / 2 {
+            return;
+        }
+        let base = &state.snapshot;
+        let table = base.while_whole(|| {
+            let read = |i: u32| base.document(base.number_of(state.identities[i as usize])?);
+            Table::new(usize::try_from(n_tokens).ok()?, &state.identities, read, stop)
+        });
+        let NearCopies { key, graph, .. } = &*state.near;
+        let near = Arc::new(NearCopies { key: *key, graph: Arc::clone(graph), table });
+        self.near.iter_mut().for_each(|state| state.near = Arc::clone(&near));
+        self.renew_snapshot();
     }
 
     /// Takes the near copies that are on disk, if they are those of the current documents. Finds nothing anew.
@@ -101,7 +119,7 @@ impl Index {
         let bytes = self.store.read(&near_name(key), MAX_ANSWER).ok()?;
         let near::Kept { identities, graph } = near::read(&bytes, key)?;
         let snapshot = self.opened.clone().unwrap_or_else(|| Arc::new(self.without_buffers()));
-        let near = Arc::new(NearCopies::new(key, Arc::new(graph)));
+        let near = Arc::new(NearCopies { key, graph: Arc::new(graph), table: None });
         Some(NearState { near, identities, snapshot, n_changes: self.n_changes, is_kept: true })
     }
 
@@ -180,7 +198,7 @@ fn found(
 }
 
 /// The near copies by what changed. Nothing, if that is not possible.
-fn updated(before: &NearState, base: &Snapshot, members: &[Member]) -> Option<Graph> {
+fn updated(before: &NearState, base: &Snapshot, members: &[Member]) -> Option<NearCopies> {
     let known: HashSet<u64> = before.identities.iter().copied().collect();
     let current: HashSet<u64> = members.iter().map(|member| member.identity).collect();
     let new: Vec<&Member> = members.iter().filter(|member| !known.contains(&member.identity)).collect();
@@ -189,9 +207,8 @@ fn updated(before: &NearState, base: &Snapshot, members: &[Member]) -> Option<Gr
         return None;
     }
     before.snapshot.while_whole(|| {
-        let numbers = if gone.is_empty() { HashMap::new() } else { before.snapshot.by_identity() };
         let went = gone.iter().map(|&identity| {
-            let document = before.snapshot.prepared(*numbers.get(&identity)?)?;
+            let document = before.snapshot.prepared(before.snapshot.number_of(identity)?)?;
             Some(Changed { identity, document })
         });
         let went: Vec<Changed> = went.collect::<Option<_>>()?;
@@ -199,6 +216,9 @@ fn updated(before: &NearState, base: &Snapshot, members: &[Member]) -> Option<Gr
             .iter()
             .map(|member| Some(Changed { identity: member.identity, document: base.prepared(member.number)? }));
         let came: Vec<Changed> = came.collect::<Option<_>>()?;
-        before.near.graph.updated(&went, &came, base)
+        let table = before.near.table.as_ref();
+        let graph = before.near.graph.updated(&went, &came, base, table)?;
+        let table = table.and_then(|table| table.updated(&went, &came));
+        Some(NearCopies { key: before.near.key, graph: Arc::new(graph), table })
     })
 }

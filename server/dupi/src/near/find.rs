@@ -15,6 +15,11 @@ use crate::fingerprint::LastUses;
 /// Whether to stop what takes long.
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
+/// Reads one of a set of documents, unless it cannot be read.
+pub trait Read: Fn(u32) -> Option<Arc<Document>> + Sync {}
+
+impl<F: Fn(u32) -> Option<Arc<Document>> + Sync> Read for F {}
+
 impl Graph {
     /// The near copies among documents with these identities.
     #[cfg(test)]
@@ -43,30 +48,41 @@ impl Graph {
         n_tokens: usize,
         identities: &[u64],
         min_similarity: f64,
-        read: impl Fn(u32) -> Option<Arc<Document>> + Sync,
-        read_again: impl Fn(u32) -> Option<Arc<Document>> + Sync,
+        read: impl Read,
+        read_again: impl Read,
         stop: Stop,
     ) -> Option<Graph> {
-        let read = |i: u32| if stop() { None } else { read(i) };
-        // Little memory: one slot in ten is shared by chance, which costs time and changes nothing.
-        let sightings = Sightings::new(n_tokens);
-        let numbers = || (0..identities.len() as u32).into_par_iter().with_max_len(64);
-        let note = |scratch: &mut Vec<u64>, i: u32| {
-            let document = read(i)?;
-            kept_blots(&document, &SEEDS, scratch).iter().for_each(|kept| sightings.note(kept.blot));
-            Some(())
-        };
-        numbers().map_init(Vec::new, note).collect::<Option<()>>()?;
-        let bodies = |scratch: &mut Vec<u64>, i: u32| {
-            let document = read(i)?;
-            let mut blots = kept_blots(&document, &SEEDS, scratch);
-            blots.retain(|kept| sightings.is_shared(kept.blot));
-            Some(Bodies::among(&document, &blots))
-        };
-        let bodies = numbers().map_init(Vec::new, bodies).collect::<Option<Vec<Bodies>>>()?;
-        drop(sightings);
+        let bodies = shared_bodies(n_tokens, identities.len(), read, stop, |_, bodies| bodies)?;
         Finder { bodies, identities, min_similarity, document: read_again, stop }.graph()
     }
+}
+
+/// What `of` makes of the bodies of each document, those alone that share a seed with others or by chance seem to. Each
+/// document is read twice, and none is kept. Returns nothing if one cannot be read, or if it is stopped.
+pub fn shared_bodies<T: Send>(
+    n_tokens: usize,
+    n_documents: usize,
+    read: impl Read,
+    stop: Stop,
+    of: impl Fn(u32, Bodies) -> T + Sync,
+) -> Option<Vec<T>> {
+    let read = |i: u32| if stop() { None } else { read(i) };
+    // Little memory: one slot in ten is shared by chance, which costs time and changes nothing.
+    let sightings = Sightings::new(n_tokens);
+    let numbers = || (0..n_documents as u32).into_par_iter().with_max_len(64);
+    let note = |scratch: &mut Vec<u64>, i: u32| {
+        let document = read(i)?;
+        kept_blots(&document, &SEEDS, scratch).iter().for_each(|kept| sightings.note(kept.blot));
+        Some(())
+    };
+    numbers().map_init(Vec::new, note).collect::<Option<()>>()?;
+    let bodies = |scratch: &mut Vec<u64>, i: u32| {
+        let document = read(i)?;
+        let mut blots = kept_blots(&document, &SEEDS, scratch);
+        blots.retain(|kept| sightings.is_shared(kept.blot));
+        Some(of(i, Bodies::among(&document, &blots)))
+    };
+    numbers().map_init(Vec::new, bodies).collect()
 }
 
 /// Finds the near copies of documents by their bodies.

@@ -156,6 +156,7 @@ mod tests {
 
     use super::super::bodies::{Bodies, tokens};
     use super::super::relation::Comparer;
+    use super::super::table::Table;
     use super::super::update::Changed;
     use super::*;
     use crate::clones::Prepared;
@@ -266,8 +267,17 @@ mod tests {
                 let gone = from.documents.iter().zip(&from.identities).filter(|(_, identity)| !to.identities.contains(identity));
                 gone.map(|(document, &identity)| Changed { identity, document: Arc::new(Prepared::new(document.clone())) }).collect()
             };
-            let updated = graph.updated(&missing(&old, &new), &missing(&new, &old), &new).expect("all can be read");
+            let (went, came) = (missing(&old, &new), missing(&new, &old));
+            let updated = graph.updated(&went, &came, &new, None).expect("all can be read");
             prop_assert_eq!(owned(&updated), owned(&expected), "{:?} to {:?}", before, after);
+            let n_tokens = old.documents.iter().map(|document| document.codes.len()).sum();
+            let table = Table::new(n_tokens, &old.identities, |i| old.documents.get(i as usize).cloned(), &|| false);
+            let table = table.expect("all can be read");
+            let by_table = graph.updated(&went, &came, &new, Some(&table)).expect("all can be read");
+            prop_assert_eq!(owned(&by_table), owned(&expected), "{:?} to {:?} by table", before, after);
+            let table = table.updated(&went, &came).expect("so few documents");
+            let back = updated.updated(&came, &went, &old, Some(&table)).expect("all can be read");
+            prop_assert_eq!(owned(&back), owned(&graph), "{:?} to {:?} and back by table", before, after);
             let bytes = crate::near::write(&updated, &new.identities, 7).expect("written");
             let read = crate::near::read(&bytes, 7).expect("what was written");
             prop_assert_eq!(owned(&read.graph), owned(&expected));

@@ -103,16 +103,27 @@ pub struct Ways {
 
 impl Ways {
     pub fn of(a: &Body, b: &Body, min_similarity: f64) -> Ways {
-        let (own, other) = (&a.word, &b.word);
+        let (same_text, same_code) = (|| a.sketch.same_text(&b.sketch), || a.sketch.same_code(&b.sketch));
+        Ways::within(&a.word, &b.word, same_text, same_code, min_similarity)
+    }
+
+    /// The same, given how many tokens can be the same at most, by text and by code.
+    pub fn within(
+        own: &Word,
+        other: &Word,
+        same_text: impl FnOnce() -> u32,
+        same_code: impl FnOnce() -> u32,
+        min_similarity: f64,
+    ) -> Ways {
         let Some(bar) = bar(own, other, min_similarity).filter(|_| own.hash != other.hash) else {
             return Ways::default();
         };
         let (shorter, longer) = (own.tokens.min(other.tokens), own.tokens.max(other.tokens));
-        let least =
-            |most: u32, bar: f64| Some(share_of(bar, longer)).filter(|&least| shorter.min(most) as usize >= least);
-        let by_text = least(a.sketch.same_text(&b.sketch), bar);
-        let renamed = least(a.sketch.same_code(&b.sketch), renamed_bar(bar)).filter(|_| may_be_renamed(own, other));
-        Ways { by_text, renamed }
+        let enough = |least: usize, most: u32| Some(least).filter(|&least| most as usize >= least);
+        let least = |bar: f64| enough(share_of(bar, longer), shorter);
+        let by_text = least(bar).and_then(|least| enough(least, same_text()));
+        let renamed = least(renamed_bar(bar)).filter(|_| may_be_renamed(own, other));
+        Ways { by_text, renamed: renamed.and_then(|least| enough(least, same_code())) }
     }
 
     pub fn any(self) -> bool {

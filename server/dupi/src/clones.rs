@@ -24,10 +24,11 @@ use crate::settings::Settings;
 use crate::zones::is_table;
 
 /// Runs of up to this many units are looked at one by one for whether they could be shown; longer ones are taken to be.
-const MAX_UNITS: usize = 12;
+const MAX_UNITS: usize = 24;
 
-/// Places that are compared to tell whether two documents share a run; where it takes more, they are taken to.
-const MAX_TRIES: usize = 256;
+/// Places that are compared to tell whether two documents share a run, and tokens that are equal there; where it takes
+/// more, they are taken to. In tables most places differ at once.
+const MAX_STEPS: usize = 2048;
 
 /// A document that holds a blot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -463,25 +464,28 @@ impl Query<'_> {
     /// `most`: more than that there cannot be.
     fn hope(&self, own: &Side, other: &Side, hits: &[Hit], most: Hope) -> Hope {
         let k = self.blotting.k;
-        let (mut tries, mut best) = (0, Hope::None);
+        let (mut steps, mut best) = (0, Hope::None);
         for hit in hits.iter().filter(|hit| other.text.is_none() || !hit.other_text) {
             let positions = &self.entries[hit.entry as usize].positions;
+            let by_text = own.windows_by_text(positions, k);
             let finder = memchr::memmem::Finder::new(&own.codes[positions[0] as usize..][..k]);
             let mut from = 0;
             // One match may overlap the next: where a pattern repeats itself only one of them is at the right distance.
             while let Some(found) = finder.find(&other.codes[from..]) {
                 let at = from + found;
                 from = at + 1;
-                for &position in positions {
-                    tries += 1;
-                    if tries > MAX_TRIES {
+                // In a table one pattern stands in very many places, and most have another text.
+                let equal = match (&by_text, &other.text) {
+                    (Some(by_text), Some(text)) => by_text.get(text.symbols(at, k)).map_or(&[][..], Vec::as_slice),
+                    _ => positions,
+                };
+                for &position in equal {
+                    let run = own.run(position as usize, other, at);
+                    steps += 1 + run.len();
+                    if steps > MAX_STEPS {
                         return most;
                     }
-                    let run = own.run(position as usize, other, at);
-                    // The window itself may have another text.
-                    if run.end >= position + k as u32 {
-                        best = best.max(self.judge(run.start, run.end).min(most));
-                    }
+                    best = best.max(self.judge(run.start, run.end).min(most));
                     if best == most {
                         return best;
                     }
@@ -638,6 +642,11 @@ impl Text<'_> {
     fn symbol(&self, token: usize) -> u32 {
         self.symbols[self.ranks[token] as usize]
     }
+
+    /// Those of `n` tokens.
+    fn symbols(&self, token: usize, n: usize) -> &[u32] {
+        &self.symbols[self.ranks[token] as usize..self.ranks[token + n] as usize]
+    }
 }
 
 impl<'a> Side<'a> {
@@ -648,6 +657,16 @@ impl<'a> Side<'a> {
     fn by_text(document: &'a Document) -> Side<'a> {
         let text = Text { symbols: document.symbols(), ranks: ranks(&document.codes) };
         Side { codes: &document.codes, text: Some(text) }
+    }
+
+    /// Windows of `k` tokens and of one shape by their text, if texts matter.
+    fn windows_by_text(&self, positions: &[u32], k: usize) -> Option<HashMap<&[u32], Vec<u32>>> {
+        let text = self.text.as_ref()?;
+        let mut by_text: HashMap<&[u32], Vec<u32>> = HashMap::new();
+        for &position in positions {
+            by_text.entry(text.symbols(position as usize, k)).or_default().push(position);
+        }
+        Some(by_text)
     }
 
     /// The tokens here, from those before the i-th to those from it on, that equal those around the j-th of the other.

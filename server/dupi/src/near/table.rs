@@ -4,7 +4,7 @@
 //! the table knows enough to leave out almost all without decoding a document.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
@@ -51,7 +51,7 @@ pub struct Table {
 struct Base {
     /// By their keys. Those that share no seed are not there.
     refs: Vec<Ref>,
-    /// Those seeds that several of them have, sorted.
+    /// Their seeds but for those that stand in one place, in a body or not; sorted.
     seeds: Vec<u64>,
     /// Where the bodies of each seed start among `of_seeds`, and the end of the last.
     starts: Vec<u32>,
@@ -63,6 +63,9 @@ struct Base {
 #[derive(Clone, Default)]
 pub struct Layer {
     gone: HashSet<u64, Xxh3DefaultBuilder>,
+    /// The seeds of documents that went and had not come in this layer, with one of these.
+    gone_seeds: HashMap<u64, u64, Xxh3DefaultBuilder>,
+    came: HashSet<u64, Xxh3DefaultBuilder>,
     by_seed: HashMap<u64, Vec<Ref>, Xxh3DefaultBuilder>,
     /// How many documents came and went.
     n_documents: usize,
@@ -78,9 +81,12 @@ impl Layer {
     fn add(&mut self, went: &[Changed], came: &[Changed]) {
         self.n_documents += went.len() + came.len();
         for changed in went {
+            let had_come = self.came.remove(&changed.identity);
             for body in &changed.document.bodies().list {
-                for seed in changed.document.bodies().seeds(body) {
-                    if let Some(refs) = self.by_seed.get_mut(seed) {
+                for &seed in changed.document.bodies().seeds(body) {
+                    if !had_come {
+                        self.gone_seeds.insert(seed, changed.identity);
+                    } else if let Some(refs) = self.by_seed.get_mut(&seed) {
                         refs.retain(|other| other.document != changed.identity);
                     }
                 }
@@ -88,6 +94,7 @@ impl Layer {
             self.gone.insert(changed.identity);
         }
         for changed in came {
+            self.came.insert(changed.identity);
             for body in &changed.document.bodies().list {
                 for &seed in changed.document.bodies().seeds(body) {
                     let refs = self.by_seed.entry(seed).or_default();
@@ -109,26 +116,32 @@ impl Table {
     /// The table of documents with these identities, each of which is read twice. Nothing, if one cannot be read, or if
     /// it is stopped.
     pub fn new(n_tokens: usize, identities: &[u64], read: impl Read, stop: Stop) -> Option<Table> {
-        let refs_of = |i: u32, bodies: &Bodies| -> Vec<(Ref, Box<[u64]>)> {
-            let of = |body: &Body| (Ref::new(identities[i as usize], body), bodies.seeds(body).into());
-            bodies.list.iter().map(of).collect()
+        // In a few large pieces of memory, which go back to the system when they are dropped.
+        let found: Mutex<(Vec<Ref>, Vec<(u64, u32)>)> = Mutex::default();
+        let add = |i: u32, bodies: Bodies| {
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            let (refs, posts) = &mut *found;
+            for body in &bodies.list {
+                posts.extend(bodies.seeds(body).iter().map(|&seed| (seed, refs.len() as u32)));
+                refs.push(Ref::new(identities[i as usize], body));
+            }
         };
-        let lists = shared_bodies(n_tokens, identities.len(), read, stop, |i, bodies| refs_of(i, &bodies))?;
-        let mut all: Vec<(Ref, Box<[u64]>)> = lists.into_iter().flatten().collect();
-        all.par_sort_unstable_by_key(|(found, _)| found.key());
-        let mut posts: Vec<(u64, u32)> = Vec::with_capacity(all.iter().map(|(_, seeds)| seeds.len()).sum());
-        let mut refs = Vec::with_capacity(all.len());
-        for (i, (found, seeds)) in (0..).zip(all) {
-            refs.push(found);
-            posts.extend(seeds.iter().map(|&seed| (seed, i)));
-        }
+        shared_bodies(n_tokens, identities.len(), read, stop, add)?;
+        let (unsorted, mut posts) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut order: Vec<u32> = (0..unsorted.len() as u32).collect();
+        order.par_sort_unstable_by_key(|&i| unsorted[i as usize].key());
+        let mut ranks = vec![0; order.len()];
+        (0..).zip(&order).for_each(|(rank, &i)| ranks[i as usize] = rank);
+        posts.iter_mut().for_each(|(_, number)| *number = ranks[*number as usize]);
         posts.par_sort_unstable();
+        let refs = order.iter().map(|&i| unsorted[i as usize]).collect();
         let mut base = Base { refs, seeds: Vec::new(), starts: vec![0], of_seeds: Vec::new() };
-        for group in posts.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+        for group in posts.chunk_by(|a, b| a.0 == b.0) {
             base.seeds.push(group[0].0);
             base.of_seeds.extend(group.iter().map(|(_, number)| *number));
             base.starts.push(base.of_seeds.len() as u32);
         }
+        base.of_seeds.shrink_to_fit();
         Some(Table { base: Arc::new(base), since: Arc::default() })
     }
 
@@ -145,18 +158,21 @@ impl Table {
         (since.n_documents <= MAX_LAYER).then(|| Table { base: Arc::clone(&self.base), since: Arc::new(since) })
     }
 
-    /// The bodies that have a seed after a change. Nothing, if the table does not know: one body at most had it when the
-    /// table was made.
+    /// The bodies that have a seed after a change. Nothing, if the table does not know: it stood in one place at most when
+    /// the table was made.
     pub fn refs<'a>(&'a self, seed: u64, change: &'a Layer) -> Option<Refs<'a>> {
-        let at = self.base.seeds.binary_search(&seed).ok()?;
-        let stored = &self.base.of_seeds[self.base.starts[at] as usize..self.base.starts[at + 1] as usize];
+        let stored = match self.base.seeds.binary_search(&seed) {
+            Ok(at) => &self.base.of_seeds[self.base.starts[at] as usize..self.base.starts[at + 1] as usize],
+            // The one place where it stood is gone.
+            Err(_) if self.since.gone_seeds.contains_key(&seed) => &[],
+            Err(_) if change.gone_seeds.get(&seed).is_some_and(|gone| !self.since.came.contains(gone)) => &[],
+            Err(_) => return None,
+        };
         let since = self.since.refs(seed).iter().filter(|found| !change.gone.contains(&found.document));
         let mut others: Vec<Ref> = since.chain(change.refs(seed)).copied().collect();
         others.sort_unstable_by_key(Ref::key);
-        Some(Refs {
-            stored: Some(Stored { base: &self.base, numbers: stored, gone: [&self.since.gone, &change.gone] }),
-            others,
-        })
+        let gone = [&self.since.gone, &change.gone];
+        Some(Refs { stored: Some(Stored { base: &self.base, numbers: stored, gone }), others })
     }
 }
 

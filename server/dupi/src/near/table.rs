@@ -117,7 +117,7 @@ impl Table {
     /// it is stopped.
     pub fn new(n_tokens: usize, identities: &[u64], read: impl Read, stop: Stop) -> Option<Table> {
         // In a few large pieces of memory, which go back to the system when they are dropped.
-        let found: Mutex<(Vec<Ref>, Vec<(u64, u32)>)> = Mutex::default();
+        let found = Mutex::new((Vec::new(), Vec::new()));
         let add = |i: u32, bodies: Bodies| {
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             let (refs, posts) = &mut *found;

@@ -1,7 +1,8 @@
 //! Blots: fingerprints of windows of `k` tokens, and winnowing, which picks the few that are kept.
 //!
-//! A window with few different codes is *plain*: lists of constants, of fields, of simple calls. Their shape says nothing
-//! (one such window stands in 6 000 files of Linux), so a plain window is told by its text, and others are kept before it.
+//! A window with few different codes, or with one short pattern over and over, is *plain*: lists of constants, of fields,
+//! of simple calls. Their shape says nothing (one such window stands in 6 000 files of Linux), so a plain window is told
+//! by its text, and others are kept before it.
 //!
 //! Guarantee: two runs of `k + w - 1` tokens or more with the same text share a kept blot, wherever they stand; and so do
 //! two with the same codes, unless the runs are plain ([`is_plain`]). Of each `w` consecutive windows of such runs
@@ -88,8 +89,9 @@ impl Blotting {
         self.k + self.w - 1
     }
 
-    /// How many different codes a plain window may have. As many shorter windows as cover one of [`PLAIN_WINDOW`] tokens
-    /// have no more than [`MAX_PLAIN`] together, so a run that is not plain has a window that is not.
+    /// How many different codes a window may have that is plain by them. As many shorter windows as cover one of
+    /// [`PLAIN_WINDOW`] tokens have no more than [`MAX_PLAIN`] together, so a run that is not plain has a window that is
+    /// not.
     fn max_plain(&self) -> usize {
         MAX_PLAIN / PLAIN_WINDOW.div_ceil(self.k.max(1))
     }
@@ -122,7 +124,8 @@ impl Blotting {
     }
 }
 
-/// A run is plain if none of its windows of so many tokens has more than [`MAX_PLAIN`] different codes.
+/// A run is plain if each of its windows of so many tokens has at most [`MAX_PLAIN`] different codes or repeats one
+/// pattern.
 ///
 /// Both are constants, whatever the windows of a blotting are: what is judged must not depend on the least number of
 /// tokens that somebody asks for. With one code per four tokens functions of calls and assignments are plain, and

@@ -42,7 +42,8 @@ pub fn fixtures() -> Vec<Function> {
     paths.iter().flat_map(|path| functions_of(path)).collect()
 }
 
-/// The definitions of 50 tokens or more that hold no other such. None of a file that is no text or that nobody can parse.
+/// The definitions of 50 tokens or more with statements of their own that hold no other such. None of a file that is no
+/// text or that nobody can parse.
 pub fn functions_of(path: &Path) -> Vec<Function> {
     let Some(extension) = path.extension() else { return Vec::new() };
     let Ok(src) = std::fs::read_to_string(path) else { return Vec::new() };
@@ -66,9 +67,20 @@ pub fn functions_of(path: &Path) -> Vec<Function> {
         n >= MIN_BODY
     };
     let is_test = |unit: &Unit| lexed.units.iter().any(|outer| outer.flags & Unit::TEST != 0 && is_inside(unit, outer));
+    // A class has its statements in its methods.
+    let is_function = |outer: &Unit| {
+        let inside = || {
+            lexed
+                .units
+                .iter()
+                .filter(|inner| inner.flags & Unit::CORE == 0 && *inner != outer && is_inside(inner, outer))
+        };
+        let is_own = |step: &Unit| !inside().any(|inner| is_definition(inner) && is_inside(step, inner));
+        inside().any(|step| step.flags & Unit::DEFINITION == 0 && is_own(step))
+    };
     large
         .iter()
-        .filter(|unit| !holds(unit) && has_body(unit))
+        .filter(|unit| !holds(unit) && has_body(unit) && is_function(unit))
         .map(|unit| {
             let tokens = &lexed.tokens[unit.start as usize..unit.end as usize];
             let start = src[..tokens[0].start as usize].rfind('\n').map_or(0, |i| i + 1);

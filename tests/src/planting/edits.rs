@@ -42,6 +42,8 @@ impl Edit {
 
 /// The share of the statements that a heavy edit touches.
 const HEAVY: f64 = 0.3;
+/// Three edits scatter over so many statements: of fewer they would touch more than a heavy edit does.
+const MIN_SCATTER: usize = 9;
 /// A statement that comes or goes has at most so many tokens: a larger one is a block of them.
 const MAX_STATEMENT: u32 = 20;
 const MIN_STATEMENT: u32 = 3;
@@ -169,6 +171,7 @@ pub fn edited(rng: &mut Rng, function: &Function, donors: &Donors, edit: Edit) -
     let steps: Vec<(&[usize], Option<Edit>)> = match edit {
         Edit::Nothing => return Some((function.text.clone(), function.tokens.clone())),
         Edit::Insert | Edit::Delete | Edit::Change => vec![(&all, Some(edit))],
+        Edit::Scatter if n < MIN_SCATTER => return None,
         Edit::Scatter => vec![(&all[..n / 3], None), (&all[n / 3..2 * n / 3], None), (&all[2 * n / 3..], None)],
         Edit::Heavy => vec![(&all[..], None); (n as f64 * HEAVY).ceil() as usize],
     };

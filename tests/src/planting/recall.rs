@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dupi_grammars::token::{Lexed, Unit};
+use dupi_grammars::token::{Lexed, Token, Unit};
 use dupi_grammars::tokenize;
 use fastrand::Rng;
 use rayon::prelude::*;
@@ -19,8 +19,10 @@ use crate::workspace::{Workspace, files};
 const COVER: f64 = 0.9;
 /// No definition of a copy goes below this share of equal tokens: a plant below is counted, but nobody could find it.
 const LEAST_ALIKE: f64 = 0.7;
-/// Lines that a function has so that it has the least number of a copy when some are gone.
+/// Lines of a function that is planted.
 const MIN_LINES: u64 = 7;
+/// What is left of a copy after the edit: the least that the binary reports by default.
+const MIN_LEFT: (usize, usize) = (50, 5);
 /// Hosts that are tried for a copy.
 const HOSTS: usize = 40;
 
@@ -166,7 +168,9 @@ fn plant(
     edit: Edit,
     is_renamed: bool,
 ) -> Option<Plant> {
-    let (mut text, tokens) = edited(rng, function, donors, edit)?;
+    let is_large =
+        |(text, tokens): &(String, Vec<Token>)| tokens.len() >= MIN_LEFT.0 && text.lines().count() >= MIN_LEFT.1;
+    let (mut text, tokens) = edited(rng, function, donors, edit).filter(is_large)?;
     let words: Vec<&str> = (0..function.tokens.len()).map(|at| function.word(at)).collect();
     let new: Vec<&str> = tokens.iter().map(|token| &text[token.start as usize..token.end as usize]).collect();
     let similarity = common(&words, &new, 0).unwrap_or(0) as f64 / words.len().max(new.len()) as f64;
@@ -183,7 +187,7 @@ fn plant(
     workspace.write(&copy, host);
     let last = first + text.lines().count() as u64 - 1;
     Some(Plant {
-        name: format!("{i} {}:{}", function.path.display(), function.lines.0),
+        name: format!("{i} {}:{}-{} {first}-{last}", function.path.display(), function.lines.0, function.lines.1),
         original: (original, function.lines),
         copy: (copy, (first, last)),
         similarity,

@@ -7,28 +7,35 @@ use std::collections::HashMap;
 use dupi_grammars::token::IDENTIFIER;
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
-use super::bodies::{Body, FIRST_TEXT, Sort, Word, code_of};
+use super::bodies::{Body, FIRST_TEXT, MIN_TOKENS, Sort, Word, code_of};
 use super::lcs::Pattern;
 use crate::numbers::Numbers;
+use crate::settings::MIN_SIMILARITY;
+
+/// At this similarity no extra is asked: the bar is the same for every length and shape. The bar is never lower, because
+/// bodies have little more in common there than the language has.
+const FOOT: f64 = 0.55;
 
 /// The longer of two bodies has so many tokens at least: shorter ones are alike by chance.
 const MIN_LONGER: u32 = 60;
-/// Statements in a row without a branch are the way an interface is used more often than a copy: two bodies of nothing
-/// else need so many tokens.
+/// Statements in a row without a branch are the way an interface is used more often than a copy: two such bodies that are
+/// no functions need so many tokens. A whole function says more, even a short one.
 const MIN_FLAT: u32 = 100;
-/// From this length on the similarity that is asked for is enough; shorter bodies must agree in more, up to
-/// [`SHORT_EXTRA`] at [`SHORT_TOKENS`].
+/// From this length on the similarity that is asked for is enough; shorter bodies must agree in more, up to the extra at
+/// [`SHORT_TOKENS`]. One edited statement is a tenth of a short function, so that not much more can be asked of it.
 const LONG_TOKENS: f64 = 150.0;
 const SHORT_TOKENS: f64 = 50.0;
+const SHORT_FUNCTION_EXTRA: f64 = 0.05;
 const SHORT_EXTRA: f64 = 0.15;
-/// More is asked of bodies without a branch, and of pairs that are not two functions.
-const FLAT_EXTRA: f64 = 0.10;
+/// More is asked of pairs that are not two functions, and of these if they have no branch.
 const OTHER_EXTRA: f64 = 0.05;
-/// No more than this is asked of anything, or one edit would hide a short copy; and of functions of [`MIN_FLAT`] tokens
+const FLAT_EXTRA: f64 = 0.10;
+/// No more than this is asked of anything, or one edit would hide a short copy; and of functions of [`MIN_TEST`] tokens
 /// and more, in tests too, not more than is the same in what people call twins.
 const MAX_BAR: f64 = 0.95;
 const MAX_FUNCTION_BAR: f64 = 0.85;
 /// A renaming can make a likeness of what is none, so that more must correspond after it.
+const RENAMED_FUNCTION_EXTRA: f64 = 0.05;
 const RENAMED_EXTRA: f64 = 0.10;
 const MAX_RENAMED_BAR: f64 = 0.97;
 /// Tests are alike by their nature.
@@ -36,48 +43,72 @@ const TEST_EXTRA: f64 = 0.10;
 const MIN_TEST: u32 = 100;
 
 /// Two bodies must have passages in common, not single words: this share of the tokens stands in common runs of
-/// [`RUN`] tokens; where fewer than [`SURE`] of the tokens correspond, [`RUNS_IF_UNSURE`].
+/// [`RUN`] tokens; where fewer than [`SURE`] of the tokens correspond, [`RUNS_IF_UNSURE`] more.
 const RUN: usize = 10;
 const RUNS: f64 = 0.3;
 const SURE: f64 = 0.8;
-const RUNS_IF_UNSURE: f64 = 0.55;
-/// … and they must speak of the same things: this share of the names and literals corresponds; where at most one
-/// statement decides or repeats, [`NAMES_IF_SIMPLE`].
-const NAMES: f64 = 0.6;
-const NAMES_IF_SIMPLE: f64 = 0.7;
+const RUNS_IF_UNSURE: f64 = 0.25;
+/// … and they must speak of the same things: this share of the names and literals corresponds, and
+/// [`NAMES_EXTRA`] more at the usual similarity; where at most one statement decides or repeats, [`NAMES_IF_SIMPLE`] on
+/// top of that.
+const NAMES: f64 = 0.5;
+const NAMES_EXTRA: f64 = 0.1;
+const NAMES_IF_SIMPLE: f64 = 0.1;
 
-/// However little is asked for: below this, bodies have hardly more in common than the language has.
-const MIN_BAR: f64 = 0.5;
-
-/// The share of the longer one's tokens that must correspond. None, if the two can be no near copies.
-fn bar(a: &Word, b: &Word, min_similarity: f64) -> Option<f64> {
-    let longer = a.tokens.max(b.tokens);
-    let flat = a.is_flat && b.is_flat;
-    if a.sort != b.sort || longer < MIN_LONGER || (flat && longer < MIN_FLAT) {
-        return None;
-    }
-    let short = ((LONG_TOKENS - f64::from(longer)) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
-    let mut bar = min_similarity.max(MIN_BAR) + SHORT_EXTRA * short;
-    if flat {
-        bar += FLAT_EXTRA;
-    }
-    if a.sort != Sort::Function {
-        bar += OTHER_EXTRA;
-    }
-    Some(bar.min(max_bar(a, longer)))
+/// What two bodies must have in common, given the similarity that is asked for.
+#[derive(Clone, Copy, Default)]
+struct Demand {
+    similarity: f64,
+    /// How much of each extra is asked: all from [`MIN_SIMILARITY`] on, nothing at [`FOOT`].
+    share: f64,
 }
 
-fn max_bar(word: &Word, longer: u32) -> f64 {
-    if word.sort == Sort::Function && longer >= MIN_FLAT { MAX_FUNCTION_BAR } else { MAX_BAR }
+impl Demand {
+    fn new(min_similarity: f64) -> Demand {
+        let similarity = min_similarity.max(FOOT);
+        Demand { similarity, share: ((similarity - FOOT) / (MIN_SIMILARITY - FOOT)).min(1.0) }
+    }
+
+    fn extra(self, extra: f64) -> f64 {
+        extra * self.share
+    }
+
+    /// The least length, `MIN_TOKENS` at the foot.
+    fn least(self, tokens: u32) -> f64 {
+        f64::from(MIN_TOKENS) + self.extra(f64::from(tokens - MIN_TOKENS))
+    }
+
+    /// The share of the longer one's tokens that must correspond. None, if the two can be no near copies.
+    fn bar(self, a: &Word, b: &Word) -> Option<f64> {
+        let longer = f64::from(a.tokens.max(b.tokens));
+        let is_function = a.sort == Sort::Function;
+        let is_flat = a.is_flat && b.is_flat && !is_function;
+        let least = if is_flat { MIN_FLAT } else { MIN_LONGER };
+        if a.sort != b.sort || longer < self.least(least) {
+            return None;
+        }
+        let short = ((LONG_TOKENS - longer) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
+        let extra = match is_function {
+            true => SHORT_FUNCTION_EXTRA * short,
+            false => SHORT_EXTRA * short + OTHER_EXTRA + if is_flat { FLAT_EXTRA } else { 0.0 },
+        };
+        Some((self.similarity + self.extra(extra)).min(max_bar(a, longer)))
+    }
+
+    fn renamed_bar(self, a: &Word, bar: f64) -> f64 {
+        let extra = if a.sort == Sort::Function { RENAMED_FUNCTION_EXTRA } else { RENAMED_EXTRA };
+        (bar + self.extra(extra)).min(MAX_RENAMED_BAR)
+    }
 }
 
-fn renamed_bar(bar: f64) -> f64 {
-    (bar + RENAMED_EXTRA).min(MAX_RENAMED_BAR)
+fn max_bar(word: &Word, longer: f64) -> f64 {
+    if word.sort == Sort::Function && longer >= f64::from(MIN_TEST) { MAX_FUNCTION_BAR } else { MAX_BAR }
 }
 
-/// Whether a renaming can make two bodies near copies: not where the shape says nothing, in flat bodies and containers.
+/// Whether a renaming can make two bodies near copies: not where the shape says nothing, in containers and in blocks
+/// without a branch.
 fn may_be_renamed(a: &Word, b: &Word) -> bool {
-    !a.is_flat && !b.is_flat && a.sort != Sort::Container
+    a.sort == Sort::Function || (a.sort == Sort::Block && !a.is_flat && !b.is_flat)
 }
 
 fn share_of(share: f64, longer: u32) -> usize {
@@ -87,8 +118,10 @@ fn share_of(share: f64, longer: u32) -> usize {
 /// Whether two near copies of which so many tokens correspond count though both stand in tests alone.
 pub fn counts_in_tests(a: &Word, b: &Word, common: u32, min_similarity: f64) -> bool {
     let longer = a.tokens.max(b.tokens);
-    let least = |bar: f64| share_of((bar + TEST_EXTRA).min(max_bar(a, longer)), longer);
-    longer >= MIN_TEST && bar(a, b, min_similarity).is_some_and(|bar| common as usize >= least(bar))
+    let demand = Demand::new(min_similarity);
+    let max = max_bar(a, f64::from(longer));
+    let least = |bar: f64| share_of((bar + demand.extra(TEST_EXTRA)).min(max), longer);
+    f64::from(longer) >= demand.least(MIN_TEST) && demand.bar(a, b).is_some_and(|bar| common as usize >= least(bar))
 }
 
 type Names = HashMap<u32, u32, Xxh3DefaultBuilder>;
@@ -115,14 +148,15 @@ impl Ways {
         same_code: impl FnOnce() -> u32,
         min_similarity: f64,
     ) -> Ways {
-        let Some(bar) = bar(own, other, min_similarity).filter(|_| own.hash != other.hash) else {
+        let demand = Demand::new(min_similarity);
+        let Some(bar) = demand.bar(own, other).filter(|_| own.hash != other.hash) else {
             return Ways::default();
         };
         let (shorter, longer) = (own.tokens.min(other.tokens), own.tokens.max(other.tokens));
         let enough = |least: usize, most: u32| Some(least).filter(|&least| most as usize >= least);
         let least = |bar: f64| enough(share_of(bar, longer), shorter);
         let by_text = least(bar).and_then(|least| enough(least, same_text()));
-        let renamed = least(renamed_bar(bar)).filter(|_| may_be_renamed(own, other));
+        let renamed = least(demand.renamed_bar(own, bar)).filter(|_| may_be_renamed(own, other));
         Ways { by_text, renamed: renamed.and_then(|least| enough(least, same_code())) }
     }
 
@@ -181,6 +215,7 @@ impl Comparer {
         let own = self.own.as_ref()?;
         let ways = Ways::of(own, body, self.min_similarity);
         let (own, other) = (own.word, &body.word);
+        let demand = Demand::new(self.min_similarity);
         if let Some(least) = ways.by_text
             && let Some(common) = self.text.get(|text| text.set(&self.tokens)).common(tokens, least)
         {
@@ -189,7 +224,7 @@ impl Comparer {
                 return None;
             }
             let things = self.things.get(|things| things.set(&self.tokens));
-            if things.are_those_of(tokens, common, own.control.max(other.control)) {
+            if things.are_those_of(tokens, common, own.control.max(other.control), demand) {
                 return Some(common as u32);
             }
         }
@@ -229,7 +264,8 @@ impl Comparer {
             return None;
         }
         self.renamed_things.set(mapped);
-        let near = self.renamed_things.are_those_of(to, common, own.control.max(other.control));
+        let demand = Demand::new(self.min_similarity);
+        let near = self.renamed_things.are_those_of(to, common, own.control.max(other.control), demand);
         near.then_some(common as u32)
     }
 }
@@ -292,14 +328,16 @@ impl Things {
 
     /// Has another body, of which so many tokens correspond, enough of the same passages and names? `control`: the
     /// statements in one of them that decide or repeat.
-    fn are_those_of(&mut self, tokens: &[u32], common: usize, control: u16) -> bool {
+    fn are_those_of(&mut self, tokens: &[u32], common: usize, control: u16, demand: Demand) -> bool {
         let longer = self.n_tokens.max(tokens.len()) as f64;
-        let share = if common as f64 >= SURE * longer { RUNS } else { RUNS_IF_UNSURE };
+        let is_sure = common as f64 >= SURE * longer;
+        let share = RUNS + if is_sure { 0.0 } else { demand.extra(RUNS_IF_UNSURE) };
         if (self.in_common_runs(tokens) as f64) < share * longer {
             return false;
         }
         names(tokens, &mut self.scratch);
-        let share = if control <= 1 { NAMES_IF_SIMPLE } else { NAMES };
+        let is_simple = control <= 1;
+        let share = NAMES + demand.extra(NAMES_EXTRA + if is_simple { NAMES_IF_SIMPLE } else { 0.0 });
         let least = share * self.names.len().max(self.scratch.len()) as f64;
         self.names.common(&self.scratch, least.ceil() as usize).is_some()
     }

@@ -28,7 +28,7 @@ const MIN_TOKENS: u32 = 50;
 const COVER: f64 = 0.7;
 const NEARLY: f64 = 0.9;
 /// The lowest bar that near copies have at any length.
-const LOWEST: [&str; 2] = ["--min-similarity", "0.55"];
+const LOWEST: [&str; 2] = ["--min-similarity", "0.6"];
 const TYPES: [&str; 6] = ["T1", "T2", "ST3", "MT3", "WT3/T4", "false"];
 /// The type in the table of pairs that are no clones.
 const FALSE: usize = 5;

@@ -3,9 +3,9 @@
 //!
 //! `cargo run --release -p dupi-tests --bin twins -- FOLDER [--list N] [--why] [-- ARGUMENTS OF THE CHECK]`
 //!
-//! A function is a definition with statements, of `MIN_TOKENS` and `MIN_LINES` or more. Two are twins if the longest common subsequence of
-//! their tokens' texts is at least `ALIKE` of the longer one; they are edited if they are neither equal nor equal up to a
-//! renaming of names and other literals. All pairs of the folder are found: none is left out by a heuristic.
+//! A function is a definition with statements, of `MIN_TOKENS` and `MIN_LINES` or more. Two are twins if the longest common
+//! subsequence of their tokens' texts is at least `ALIKE` of the longer one; they are edited if they are neither equal nor
+//! equal up to a renaming of names and other literals. All pairs of the folder are found: none is left out by a heuristic.
 //! Twins inside twins are not counted, nor is a function and the one that it hardly more than contains.
 //!
 //! Whole: one class has `NEARLY` of the lines of both. Partly: one class has some lines of both. Apart: each has lines in
@@ -276,7 +276,8 @@ fn functions(path: &Path, shown: &str) -> Vec<Found> {
 fn has_statements(units: &[Unit], unit: &Unit) -> bool {
     let (mut steps, mut definitions, mut end) = (0, 0, unit.start);
     for inner in units[1..].iter().take_while(|inner| inner.start < unit.end) {
-        if inner.start >= end {
+        // A definition without its head is no other one.
+        if inner.start >= end && inner.flags & Unit::CORE == 0 {
             let n = inner.end - inner.start;
             if inner.flags & Unit::DEFINITION != 0 {
                 definitions += n

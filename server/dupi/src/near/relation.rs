@@ -14,7 +14,7 @@ use crate::settings::MIN_SIMILARITY;
 
 /// At this similarity no extra is asked: the bar is the same for every length and shape. The bar is never lower, because
 /// bodies have little more in common there than the language has.
-const FOOT: f64 = 0.55;
+const FOOT: f64 = 0.6;
 
 /// The longer of two bodies has so many tokens at least: shorter ones are alike by chance.
 const MIN_LONGER: u32 = 60;

@@ -136,8 +136,13 @@ impl<'a> Scanner<'a> {
         self.emit(code, start, self.line);
     }
 
-    /// A number as most languages write it: digits, letters, `_`, a dot that a digit follows, a signed exponent.
+    /// A number as most languages write it: digits, letters, `_`, a dot that no other follows, a signed exponent.
     pub fn number(&mut self) {
+        self.number_with(|after_dot| after_dot != b'.');
+    }
+
+    /// The same where what follows a dot decides whether the dot belongs to the number.
+    pub fn number_with(&mut self, has_dot_before: impl Fn(u8) -> bool) {
         let start = self.at;
         let hex = self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'X');
         while !self.done() {
@@ -145,7 +150,7 @@ impl<'a> Scanner<'a> {
             let exponent = if hex { matches!(b, b'p' | b'P') } else { matches!(b, b'e' | b'E') };
             if exponent && matches!(self.peek(1), b'+' | b'-') {
                 self.at += 2;
-            } else if NAME[b as usize] || (b == b'.' && self.peek(1) != b'.') {
+            } else if NAME[b as usize] || (b == b'.' && has_dot_before(self.peek(1))) {
                 self.at += 1;
             } else {
                 break;

@@ -154,7 +154,10 @@ fn lex(src: &[u8], out: &mut Lexed) {
             b'"' | b'$' | b'@' if string(&mut s, &mut open) => {}
             b'\'' => s.quoted(b'\'', false),
             b'#' => directive(&mut s),
-            b if b.is_ascii_digit() || (b == b'.' && s.peek(1).is_ascii_digit()) => number(&mut s),
+            b if b.is_ascii_digit() || (b == b'.' && s.peek(1).is_ascii_digit()) => {
+                // A dot belongs to it only before a digit: `1.ToString()`, `1..2`.
+                s.number_with(|after_dot| after_dot.is_ascii_digit());
+            }
             b'@' if is_name(s.peek(1)) => {
                 let start = s.at;
                 s.at += 1;
@@ -170,23 +173,6 @@ fn lex(src: &[u8], out: &mut Lexed) {
             _ => s.operator(),
         }
     }
-}
-
-/// A number: unlike elsewhere, a dot belongs to it only before a digit (`1.ToString()`, `1..2`).
-fn number(s: &mut Scanner) {
-    let start = s.at;
-    let hex = s.peek(0) == b'0' && matches!(s.peek(1), b'x' | b'X');
-    while !s.done() {
-        let b = s.peek(0);
-        if !hex && matches!(b, b'e' | b'E') && matches!(s.peek(1), b'+' | b'-') {
-            s.at += 2;
-        } else if is_name(b) || (b == b'.' && s.peek(1).is_ascii_digit()) {
-            s.at += 1;
-        } else {
-            break;
-        }
-    }
-    s.emit(NUMBER, start, s.line);
 }
 
 /// A line that starts with `#`: a conditional is a token, of any other the whole line is a comment.

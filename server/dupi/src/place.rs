@@ -23,7 +23,7 @@ use etcetera::BaseStrategy;
 use etcetera::base_strategy::choose_native_strategy;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::regular;
+use crate::{regular, store};
 
 /// An index that nobody used for so long is more likely of a workspace that is gone than of one that is missed;
 /// building it again takes seconds.
@@ -64,11 +64,7 @@ fn workspace_folder(base: &Path, root: &Path) -> PathBuf {
 
 /// Makes the folder of an index, and those above it, for the user alone: an index tells what is in the sources.
 pub fn create(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(|error| at(folder, error))
+    store::create_private(folder).map_err(|error| at(folder, error))
 }
 
 /// Is this the folder of an index, or what is left of one? A walk must not enter it, wherever somebody keeps it: its files

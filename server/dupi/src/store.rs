@@ -31,6 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use bytes::Bytes;
 pub use folder::Folder;
+pub(crate) use folder::create_private;
 pub use memory::Memory;
 
 /// How the name of a file ends while it is written.

@@ -28,7 +28,7 @@ impl Folder {
     /// sources do.
     pub fn create(path: impl Into<PathBuf>) -> io::Result<Folder> {
         let path = path.into();
-        create(&path).map_err(|source| failed("create", &path, source))?;
+        create_private(&path).map_err(|source| failed("create", &path, source))?;
         Ok(Folder { path, never_map: false, plain_reads: AtomicBool::new(false) })
     }
 
@@ -154,7 +154,7 @@ impl Store for Folder {
         let path = self.path.join(LOCK);
         let lock = || -> io::Result<Option<Lock>> {
             // Somebody may have removed the folder since: then it starts anew.
-            create(&self.path)?;
+            create_private(&self.path)?;
             let file = regular::open_to_change(&path)?;
             match file.try_lock() {
                 Ok(()) => Ok(Some(Lock(Held::File { file, path: path.clone() }))),
@@ -201,7 +201,8 @@ fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     Err((file, bytes, at)).map_err(|_| ErrorKind::Unsupported.into())
 }
 
-fn create(folder: &Path) -> io::Result<()> {
+/// Makes a folder, and those above it, for the user alone: what is written there tells what is in the sources.
+pub(crate) fn create_private(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -31,21 +31,18 @@ function dedent(lines) {
   return lines;
 }
 
-/** The texts of the tokens; one that goes over several lines has them all. */
-function tokensOf(lines) {
+/** A text for each token; one that goes over several lines has those of all. */
+function tokensOf(lines, withPiece = (before, { text }) => before + text) {
   const tokens = [];
   for (const { pieces } of lines)
-    for (const { token, text } of pieces) if (token !== null) tokens[token] = (tokens[token] ?? "") + text;
+    for (const piece of pieces)
+      if (piece.token !== null) tokens[piece.token] = withPiece(tokens[piece.token] ?? "", piece);
   return tokens;
 }
 
 /** What two tokens must have in common to stand in each other's place: names and literals their kind, others the text. */
 function shapesOf(lines) {
-  const shapes = [];
-  for (const { pieces } of lines)
-    for (const { token, kind, text } of pieces)
-      if (token !== null) shapes[token] = "nsdt".includes(kind) ? kind : (shapes[token] ?? "") + text;
-  return shapes;
+  return tokensOf(lines, (before, { kind, text }) => ("nsdt".includes(kind) ? kind : before + text));
 }
 
 /** Tables larger than this are not filled: what they would align is shown as different. */

@@ -307,10 +307,12 @@ async def test_progress_is_shown_and_can_be_cancelled(stranger, large_folder):
     assert begin["value"]["kind"] == "begin" and begin["value"]["cancellable"]
     stranger.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(begin["token"]))
     await stranger.until("an end", lambda: stranger.received("$/progress")[-1]["value"]["kind"] == "end")
-    assert (await stranger.idle())["files"] < n_files
+    # On a busy machine all files may be read when the server hears of it: then they are not compared.
+    assert (await stranger.idle())["classes"] is None
     assert any("cancelled" in told["message"] for told in stranger.received("window/logMessage"))
     await stranger.run("dupi.reindex")
-    assert (await stranger.idle())["files"] == n_files
+    status = await stranger.idle()
+    assert status["files"] == n_files and status["classes"] is not None
 
 
 # ---- the judge

@@ -111,8 +111,9 @@ fn function(path: &Path) -> Result<Function> {
     let src = std::fs::read(path)?;
     let mut lexed = Lexed::default();
     tokenize(by_name("java").context("no Java")?, &src, &mut lexed).ok().context("it cannot be tokenized")?;
-    // The class around it comes first.
-    let Some(unit) = lexed.units.iter().skip(1).find(|unit| unit.flags & Unit::IMPORT == 0) else {
+    // The class around it comes first. A core is its definition over again, without the head.
+    let is_whole = |unit: &&Unit| unit.flags & (Unit::IMPORT | Unit::CORE) == 0;
+    let Some(unit) = lexed.units.iter().filter(is_whole).nth(1) else {
         return Ok(Function { tokens: 0, lines: (0, 0) });
     };
     let line = |at: u32| u64::from(lexed.tokens[at as usize].line) + 1;

@@ -13,7 +13,7 @@ use dupi_tests::binary;
 use dupi_tests::fuzz::agreement::Life;
 use dupi_tests::fuzz::corpus::grove;
 use dupi_tests::fuzz::ground::Ground;
-use dupi_tests::fuzz::laws;
+use dupi_tests::fuzz::laws::{self, Broken};
 use fastrand::Rng;
 
 const SECONDS: u64 = 60;
@@ -89,12 +89,12 @@ fn workspace(seed: u64, keep: bool, ground: &mut Ground) -> Result<()> {
     };
     for (n, mut case) in cases.into_iter().enumerate() {
         *ground.tally.laws.entry(case.law).or_default() += 1;
-        let broken = match case.broken(ground) {
+        let Broken { text: broken, known } = match case.broken(ground) {
             Ok(None) => continue,
             Ok(Some(broken)) => broken,
-            Err(error) => format!("{error:#}"),
+            Err(error) => Broken { text: format!("{error:#}"), known: None },
         };
-        if let Some(known) = case.known {
+        if let Some(known) = known {
             *ground.tally.known.entry(known).or_default() += 1;
             println!("seed {seed}: {} (known: {known}): {}: {broken}", case.law, case.what);
             if !keep {

@@ -62,31 +62,68 @@ pub struct Case {
     /// What was changed.
     pub what: String,
     /// The finding that is known to break the law here, if there is one: see [`longer`].
-    pub known: Option<&'static str>,
+    known: Option<&'static str>,
     before: Side,
     after: Side,
     rule: Rule,
 }
 
+/// What does not hold of a law.
+pub struct Broken {
+    pub text: String,
+    /// The finding that is known to cause it.
+    pub known: Option<&'static str>,
+}
+
 impl Case {
     /// What does not hold.
-    pub fn broken(&self, ground: &mut Ground) -> Result<Option<String>> {
+    pub fn broken(&self, ground: &mut Ground) -> Result<Option<Broken>> {
         let after = self.after.answer(ground, "after")?;
         if let Rule::Covers(copies) = &self.rule {
-            return Ok((!after.covers(copies)).then(|| format!("lost: {copies:?}")));
+            let text = format!("lost: {copies:?}");
+            return Ok((!after.covers(copies)).then_some(Broken { text, known: self.known }));
         }
         let before = self.before.answer(ground, "before")?;
+        if let Rule::Grows = &self.rule {
+            return Ok(self.grows(&before, &after));
+        }
         let lost = |class: &Shown| format!("lost: {class:?}");
-        Ok(match &self.rule {
-            Rule::Covers(_) => None,
+        let text = match &self.rule {
+            Rule::Covers(_) | Rule::Grows => None,
             Rule::Same => before.difference(&after),
-            Rule::Grows => grows(&before, &after),
             Rule::All => before.classes.iter().find(|class| !after.covers(&class.copies)).map(lost),
             Rule::AllOf(least) => {
                 let mut classes = after.classes.iter().filter(|class| class.tokens >= *least);
                 classes.find(|class| !before.covers(&class.copies)).map(lost)
             }
-        })
+        };
+        Ok(text.map(|text| Broken { text, known: self.known }))
+    }
+
+    /// Classes that are lost or new although all that was added touches none of them.
+    fn grows(&self, before: &Answer, after: &Answer) -> Option<Broken> {
+        let (touching, rest): (Vec<&Shown>, Vec<&Shown>) =
+            after.classes.iter().partition(|class| class.copies.iter().any(|copy| copy.is_extra));
+        let rest: BTreeSet<&Shown> = rest.into_iter().collect();
+        let is_held = |class: &Shown| {
+            rest.contains(class)
+                || touching.iter().any(|other| {
+                    class.copies.iter().all(|copy| other.copies.iter().any(|theirs| theirs.contains(copy)))
+                })
+        };
+        let broken = |text: String, class: &Shown, hidden_in: &Side| {
+            let shapes = |is_before| class.copies.iter().filter_map(move |copy| beside(hidden_in, copy, is_before));
+            let is_longer = [true, false].into_iter().any(|is_before| {
+                let shapes: Vec<Vec<Code>> = shapes(is_before).collect();
+                let different: BTreeSet<&Vec<Code>> = shapes.iter().collect();
+                different.len() < shapes.len()
+            });
+            Broken { text, known: is_longer.then_some(LONGER) }
+        };
+        let lost = before.classes.iter().find(|class| !is_held(class));
+        let new = || rest.iter().copied().find(|class| !before.classes.contains(*class));
+        lost.map(|class| broken(format!("lost: {class:?}"), class, &self.after))
+            .or_else(|| new().map(|class| broken(format!("new: {class:?}"), class, &self.before)))
     }
 
     /// Removes files for as long as the law stays broken, and writes what is left to `before` and `after`.
@@ -111,21 +148,6 @@ impl Case {
         let command = |name: &str, side: &Side| format!("dupi-lsp check {name} {}", side.arguments.join(" "));
         format!("{}\n{}\n", command("before", &self.before), command("after", &self.after))
     }
-}
-
-fn grows(before: &Answer, after: &Answer) -> Option<String> {
-    let (touching, rest): (Vec<&Shown>, Vec<&Shown>) =
-        after.classes.iter().partition(|class| class.copies.iter().any(|copy| copy.is_extra));
-    let rest: BTreeSet<&Shown> = rest.into_iter().collect();
-    let is_held = |class: &Shown| {
-        rest.contains(class)
-            || touching
-                .iter()
-                .any(|other| class.copies.iter().all(|copy| other.copies.iter().any(|theirs| theirs.contains(copy))))
-    };
-    let lost = before.classes.iter().find(|class| !is_held(class)).map(|class| format!("lost: {class:?}"));
-    let new = || rest.iter().find(|class| !before.classes.contains(**class)).map(|class| format!("new: {class:?}"));
-    lost.or_else(new)
 }
 
 /// Draws laws for a workspace.
@@ -480,7 +502,12 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
             (cut, Edited { text, inserted: Vec::new() }, what)
         }
         None => {
-            let new = outline.text[pick(rng, of_list())?.bytes.clone()].to_owned();
+            // What is alike to the copies is one more of them, and may be nearer to one than the other is.
+            let is_copy = |lines: &Lines| {
+                let (start, end) = (solid(lines.bytes.start), solid(lines.bytes.end));
+                class.copies.iter().any(|other| other.path == copy.path && start < other.end && other.start < end)
+            };
+            let new = outline.text[pick(rng, of_list().filter(|lines| !is_copy(lines)))?.bytes.clone()].to_owned();
             let new = if rng.u8(0..3) == 0 { new } else { renamed(rng, &path, &new) };
             let last = of_list().rfind(|lines| solid(lines.bytes.start) < copy.end)?;
             let at = if is_before { first.bytes.start } else { last.bytes.end };
@@ -510,12 +537,15 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
     Some(Case { known, ..case })
 }
 
+/// What [`longer`] is called in the fuzzer's output.
+const LONGER: &str = "J2.2";
+
 /// The finding that is known to break the law when what stands beside two copies has one shape: their run is longer, and
 /// if that is too unlike to be shown, so is the rest of it not looked for.
 fn longer(side: &Side, copies: &[Copy], this: usize, is_before: bool) -> Option<&'static str> {
     let shapes: Vec<Option<Vec<Code>>> = copies.iter().map(|copy| beside(side, copy, is_before)).collect();
     let is_alike = |(i, shape): (usize, &Option<Vec<Code>>)| i != this && shape.is_some() && *shape == shapes[this];
-    shapes.iter().enumerate().any(is_alike).then_some("J2.2")
+    shapes.iter().enumerate().any(is_alike).then_some(LONGER)
 }
 
 /// The shape of the unit that stands before a copy, or after it.

@@ -34,8 +34,10 @@ const FLAT_EXTRA: f64 = 0.10;
 /// and more, in tests too, not more than is the same in what people call twins.
 const MAX_BAR: f64 = 0.95;
 const MAX_FUNCTION_BAR: f64 = 0.85;
-/// A renaming can make a likeness of what is none, so that more must correspond after it.
+/// A renaming can make a likeness of what is none, so that more must correspond after it, most of all in short functions:
+/// a loop that fills a list is a renaming of any other.
 const RENAMED_FUNCTION_EXTRA: f64 = 0.05;
+const RENAMED_SHORT_EXTRA: f64 = 0.10;
 const RENAMED_EXTRA: f64 = 0.10;
 const MAX_RENAMED_BAR: f64 = 0.97;
 /// Tests are alike by their nature.
@@ -87,18 +89,25 @@ impl Demand {
         if a.sort != b.sort || longer < self.least(least) {
             return None;
         }
-        let short = ((LONG_TOKENS - longer) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0);
         let extra = match is_function {
-            true => SHORT_FUNCTION_EXTRA * short,
-            false => SHORT_EXTRA * short + OTHER_EXTRA + if is_flat { FLAT_EXTRA } else { 0.0 },
+            true => SHORT_FUNCTION_EXTRA * shortness(longer),
+            false => SHORT_EXTRA * shortness(longer) + OTHER_EXTRA + if is_flat { FLAT_EXTRA } else { 0.0 },
         };
         Some((self.similarity + self.extra(extra)).min(max_bar(a, longer)))
     }
 
-    fn renamed_bar(self, a: &Word, bar: f64) -> f64 {
-        let extra = if a.sort == Sort::Function { RENAMED_FUNCTION_EXTRA } else { RENAMED_EXTRA };
+    fn renamed_bar(self, a: &Word, longer: u32, bar: f64) -> f64 {
+        let extra = match a.sort {
+            Sort::Function => RENAMED_FUNCTION_EXTRA + RENAMED_SHORT_EXTRA * shortness(f64::from(longer)),
+            _ => RENAMED_EXTRA,
+        };
         (bar + self.extra(extra)).min(MAX_RENAMED_BAR)
     }
+}
+
+/// From 0 for bodies of [`LONG_TOKENS`] to 1 for those of [`SHORT_TOKENS`].
+fn shortness(tokens: f64) -> f64 {
+    ((LONG_TOKENS - tokens) / (LONG_TOKENS - SHORT_TOKENS)).clamp(0.0, 1.0)
 }
 
 fn max_bar(word: &Word, longer: f64) -> f64 {
@@ -156,7 +165,7 @@ impl Ways {
         let enough = |least: usize, most: u32| Some(least).filter(|&least| most as usize >= least);
         let least = |bar: f64| enough(share_of(bar, longer), shorter);
         let by_text = least(bar).and_then(|least| enough(least, same_text()));
-        let renamed = least(demand.renamed_bar(own, bar)).filter(|_| may_be_renamed(own, other));
+        let renamed = least(demand.renamed_bar(own, longer, bar)).filter(|_| may_be_renamed(own, other));
         Ways { by_text, renamed: renamed.and_then(|least| enough(least, same_code())) }
     }
 

@@ -111,19 +111,14 @@ impl Case {
                     class.copies.iter().all(|copy| other.copies.iter().any(|theirs| theirs.contains(copy)))
                 })
         };
-        let broken = |text: String, class: &Shown, hidden_in: &Side| {
-            let shapes = |is_before| class.copies.iter().filter_map(move |copy| beside(hidden_in, copy, is_before));
-            let is_longer = [true, false].into_iter().any(|is_before| {
-                let shapes: Vec<Vec<Code>> = shapes(is_before).collect();
-                let different: BTreeSet<&Vec<Code>> = shapes.iter().collect();
-                different.len() < shapes.len()
-            });
-            Broken { text, known: is_longer.then_some(LONGER) }
+        let broken = |text: String, class: &Shown, hidden: &Side, shown: &Side| Broken {
+            text,
+            known: longer((hidden, &class.copies), (shown, &class.copies)),
         };
         let lost = before.classes.iter().find(|class| !is_held(class));
         let new = || rest.iter().copied().find(|class| !before.classes.contains(*class));
-        lost.map(|class| broken(format!("lost: {class:?}"), class, &self.after))
-            .or_else(|| new().map(|class| broken(format!("new: {class:?}"), class, &self.before)))
+        lost.map(|class| broken(format!("lost: {class:?}"), class, &self.after, &self.before))
+            .or_else(|| new().map(|class| broken(format!("new: {class:?}"), class, &self.before, &self.after)))
     }
 
     /// Removes files for as long as the law stays broken, and writes what is left to `before` and `after`.
@@ -531,21 +526,32 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
         }
     }
     let edited = edited.if_well_formed(&path)?;
-    let this = class.copies.iter().position(|other| other == copy)?;
     let case = case(SURROUNDINGS, what, before, vec![(path, edited)], Rule::Covers(copies.clone()))?;
-    let known = longer(&case.after, &copies, this, is_before);
+    let known = longer((&case.after, &copies), (&case.before, &class.copies));
     Some(Case { known, ..case })
 }
 
 /// What [`longer`] is called in the fuzzer's output.
 const LONGER: &str = "J2.2";
 
-/// The finding that is known to break the law when what stands beside two copies has one shape: their run is longer, and
-/// if that is too unlike to be shown, so is the rest of it not looked for.
-fn longer(side: &Side, copies: &[Copy], this: usize, is_before: bool) -> Option<&'static str> {
-    let shapes: Vec<Option<Vec<Code>>> = copies.iter().map(|copy| beside(side, copy, is_before)).collect();
-    let is_alike = |(i, shape): (usize, &Option<Vec<Code>>)| i != this && shape.is_some() && *shape == shapes[this];
-    shapes.iter().enumerate().any(is_alike).then_some(LONGER)
+/// The finding that is known to break a law where what stands beside two copies has one shape, and had not on the other
+/// side of the law: their run is longer, and if that is too unlike to be shown, so is the rest of it not looked for.
+fn longer(hidden: (&Side, &[Copy]), shown: (&Side, &[Copy])) -> Option<&'static str> {
+    let (hidden, shown) = (alike_beside(hidden), alike_beside(shown));
+    hidden.into_iter().any(|pair| !shown.contains(&pair)).then_some(LONGER)
+}
+
+/// Pairs of copies, by their numbers, before which or after which units of one shape stand.
+fn alike_beside((side, copies): (&Side, &[Copy])) -> BTreeSet<(bool, usize, usize)> {
+    let mut pairs = BTreeSet::new();
+    for is_before in [true, false] {
+        let shapes: Vec<Option<Vec<Code>>> = copies.iter().map(|copy| beside(side, copy, is_before)).collect();
+        for (i, shape) in shapes.iter().enumerate() {
+            let others = (i + 1..shapes.len()).filter(|&j| shape.is_some() && shapes[j] == *shape);
+            pairs.extend(others.map(|j| (is_before, i, j)));
+        }
+    }
+    pairs
 }
 
 /// The shape of the unit that stands before a copy, or after it.

@@ -71,7 +71,7 @@ pub use skip::{Skip, SkipReason};
 /// 1: the first that is numbered.
 /// 2: near copies; posts of their seeds, where blots are others; cores of definitions; runs over single units, rows or
 ///    not; what is plain and what is small at any minimum; renaming by role; copies of code in tests.
-/// 3: renamed near copies of short functions agree in more.
+/// 3: renamed near copies of short and simple functions agree in more.
 pub const VERSION: u32 = 3;
 
 /// The version of all that an index depends on: of the tokens, and of what is made of them. Not of the program, so that

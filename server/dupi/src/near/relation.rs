@@ -34,10 +34,10 @@ const FLAT_EXTRA: f64 = 0.10;
 /// and more, in tests too, not more than is the same in what people call twins.
 const MAX_BAR: f64 = 0.95;
 const MAX_FUNCTION_BAR: f64 = 0.85;
-/// A renaming can make a likeness of what is none, so that more must correspond after it, most of all in short functions:
-/// a loop that fills a list is a renaming of any other.
+/// A renaming can make a likeness of what is none, so that more must correspond after it, most of all in functions that are
+/// both short and simple: a loop that fills a list is a renaming of any other.
 const RENAMED_FUNCTION_EXTRA: f64 = 0.05;
-const RENAMED_SHORT_EXTRA: f64 = 0.10;
+const RENAMED_SIMPLE_EXTRA: f64 = 0.08;
 const RENAMED_EXTRA: f64 = 0.10;
 const MAX_RENAMED_BAR: f64 = 0.97;
 /// Tests are alike by their nature.
@@ -96,9 +96,11 @@ impl Demand {
         Some((self.similarity + self.extra(extra)).min(max_bar(a, longer)))
     }
 
-    fn renamed_bar(self, a: &Word, longer: u32, bar: f64) -> f64 {
+    fn renamed_bar(self, a: &Word, b: &Word, bar: f64) -> f64 {
+        let short = shortness(f64::from(a.tokens.max(b.tokens)));
         let extra = match a.sort {
-            Sort::Function => RENAMED_FUNCTION_EXTRA + RENAMED_SHORT_EXTRA * shortness(f64::from(longer)),
+            Sort::Function if is_simple(a, b) => RENAMED_FUNCTION_EXTRA + RENAMED_SIMPLE_EXTRA * short,
+            Sort::Function => RENAMED_FUNCTION_EXTRA,
             _ => RENAMED_EXTRA,
         };
         (bar + self.extra(extra)).min(MAX_RENAMED_BAR)
@@ -118,6 +120,11 @@ fn max_bar(word: &Word, longer: f64) -> f64 {
 /// without a branch.
 fn may_be_renamed(a: &Word, b: &Word) -> bool {
     a.sort == Sort::Function || (a.sort == Sort::Block && !a.is_flat && !b.is_flat)
+}
+
+/// Does at most one statement of either decide or repeat?
+fn is_simple(a: &Word, b: &Word) -> bool {
+    a.control.max(b.control) <= 1
 }
 
 fn share_of(share: f64, longer: u32) -> usize {
@@ -165,7 +172,7 @@ impl Ways {
         let enough = |least: usize, most: u32| Some(least).filter(|&least| most as usize >= least);
         let least = |bar: f64| enough(share_of(bar, longer), shorter);
         let by_text = least(bar).and_then(|least| enough(least, same_text()));
-        let renamed = least(demand.renamed_bar(own, longer, bar)).filter(|_| may_be_renamed(own, other));
+        let renamed = least(demand.renamed_bar(own, other, bar)).filter(|_| may_be_renamed(own, other));
         Ways { by_text, renamed: renamed.and_then(|least| enough(least, same_code())) }
     }
 
@@ -233,7 +240,7 @@ impl Comparer {
                 return None;
             }
             let things = self.things.get(|things| things.set(&self.tokens));
-            if things.are_those_of(tokens, common, own.control.max(other.control), demand) {
+            if things.are_those_of(tokens, common, is_simple(&own, other), demand) {
                 return Some(common as u32);
             }
         }
@@ -274,7 +281,7 @@ impl Comparer {
         }
         self.renamed_things.set(mapped);
         let demand = Demand::new(self.min_similarity);
-        let near = self.renamed_things.are_those_of(to, common, own.control.max(other.control), demand);
+        let near = self.renamed_things.are_those_of(to, common, is_simple(own, other), demand);
         near.then_some(common as u32)
     }
 }
@@ -335,9 +342,8 @@ impl Things {
         self.names.set(&self.scratch);
     }
 
-    /// Has another body, of which so many tokens correspond, enough of the same passages and names? `control`: the
-    /// statements in one of them that decide or repeat.
-    fn are_those_of(&mut self, tokens: &[u32], common: usize, control: u16, demand: Demand) -> bool {
+    /// Has another body, of which so many tokens correspond, enough of the same passages and names?
+    fn are_those_of(&mut self, tokens: &[u32], common: usize, is_simple: bool, demand: Demand) -> bool {
         let longer = self.n_tokens.max(tokens.len()) as f64;
         let is_sure = common as f64 >= SURE * longer;
         let share = RUNS + if is_sure { 0.0 } else { demand.extra(RUNS_IF_UNSURE) };
@@ -345,7 +351,6 @@ impl Things {
             return false;
         }
         names(tokens, &mut self.scratch);
-        let is_simple = control <= 1;
         let share = NAMES + demand.extra(NAMES_EXTRA + if is_simple { NAMES_IF_SIMPLE } else { 0.0 });
         let least = share * self.names.len().max(self.scratch.len()) as f64;
         self.names.common(&self.scratch, least.ceil() as usize).is_some()

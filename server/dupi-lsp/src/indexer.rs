@@ -139,9 +139,12 @@ impl Indexer {
         Reporter(Arc::clone(&self.0))
     }
 
-    /// Ends what is under way; what was read until then stays.
+    /// Ends what is under way; what was read until then stays. A look at all files that waits for its turn is not begun
+    /// either; changes on disk still are looked at.
     pub fn cancel(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
+        let mut batch = lock(&self.0.batch);
+        batch.is_cancelled |= std::mem::take(&mut batch.all);
     }
 
     /// Closes it, some time soon.
@@ -333,6 +336,8 @@ struct Open {
 struct Batch {
     n_looks: u64,
     all: bool,
+    /// Whether a look at all files was called off.
+    is_cancelled: bool,
     paths: BTreeSet<PathBuf>,
     reports: Vec<(Vec<Arc<Buffer>>, Then)>,
 }
@@ -400,6 +405,11 @@ impl Keeper {
     fn work_off(self: &Arc<Self>, open: &mut Option<Open>, batch: &Batch) {
         let Open { index, place, is_kept, .. } = open.get_or_insert_with(|| self.open());
         if batch.n_looks == 0 {
+            return;
+        }
+        if batch.is_cancelled && !batch.all && batch.paths.is_empty() {
+            self.n_done.fetch_add(batch.n_looks, Ordering::SeqCst);
+            (self.tell)(News::Looked { classes: None });
             return;
         }
         if let Some(place) = place {

@@ -43,6 +43,8 @@ pub struct Folder {
     pub n_files: usize,
     pub n_classes: Option<usize>,
     pub progress: Option<Progress>,
+    /// Whether somebody cancelled looking at its files.
+    pub was_cancelled: bool,
     /// What went wrong, the last of it.
     pub troubles: Vec<String>,
 }

@@ -294,13 +294,13 @@ impl Session {
         status::tell(self);
     }
 
-    /// Reads the configuration and looks at all files of all open folders again.
+    /// Reads the configuration and looks at all files of all open folders again, but for those where somebody called that off.
     pub fn look_again(&mut self) {
         if self.folders.is_empty() {
             return;
         }
         self.configure();
-        self.folders.iter().for_each(|folder| folder.indexer.refresh());
+        self.folders.iter().filter(|folder| !folder.was_cancelled).for_each(|folder| folder.indexer.refresh());
         status::tell(self);
     }
 
@@ -333,6 +333,7 @@ impl Session {
             n_files: 0,
             n_classes: None,
             progress: None,
+            was_cancelled: false,
             troubles: Vec::new(),
         });
         if is_bad {

@@ -142,7 +142,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The same where what follows a dot decides whether the dot belongs to the number.
-    pub fn number_with(&mut self, has_dot_before: impl Fn(u8) -> bool) {
+    pub fn number_with(&mut self, takes_dot_before: impl Fn(u8) -> bool) {
         let start = self.at;
         let hex = self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'X');
         while !self.done() {
@@ -150,7 +150,7 @@ impl<'a> Scanner<'a> {
             let exponent = if hex { matches!(b, b'p' | b'P') } else { matches!(b, b'e' | b'E') };
             if exponent && matches!(self.peek(1), b'+' | b'-') {
                 self.at += 2;
-            } else if NAME[b as usize] || (b == b'.' && has_dot_before(self.peek(1))) {
+            } else if NAME[b as usize] || (b == b'.' && takes_dot_before(self.peek(1))) {
                 self.at += 1;
             } else {
                 break;

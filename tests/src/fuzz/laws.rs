@@ -32,8 +32,8 @@ enum Rule {
     Same,
     /// What is new has a copy in what was added; all else is as before.
     Grows,
-    /// Some class still holds these copies.
-    Covers(Vec<Copy>),
+    /// Some class still holds these copies: as they are before, and after.
+    Covers(Vec<Copy>, Vec<Copy>),
     /// Each class of the first is held by one of the second.
     All,
     /// Each class of the second that has so many tokens is held by one of the first.
@@ -61,8 +61,6 @@ pub struct Case {
     pub law: &'static str,
     /// What was changed.
     pub what: String,
-    /// The finding that is known to break the law here, if there is one: see [`longer`].
-    known: Option<&'static str>,
     before: Side,
     after: Side,
     rule: Rule,
@@ -71,7 +69,7 @@ pub struct Case {
 /// What does not hold of a law.
 pub struct Broken {
     pub text: String,
-    /// The finding that is known to cause it.
+    /// The finding that is known to cause it, if there is one: see [`longer`].
     pub known: Option<&'static str>,
 }
 
@@ -79,9 +77,12 @@ impl Case {
     /// What does not hold.
     pub fn broken(&self, ground: &mut Ground) -> Result<Option<Broken>> {
         let after = self.after.answer(ground, "after")?;
-        if let Rule::Covers(copies) = &self.rule {
-            let text = format!("lost: {copies:?}");
-            return Ok((!after.covers(copies)).then_some(Broken { text, known: self.known }));
+        if let Rule::Covers(copies, copies_after) = &self.rule {
+            let broken = || Broken {
+                text: format!("lost: {copies_after:?}"),
+                known: longer((&self.after, copies_after), (&self.before, copies)),
+            };
+            return Ok((!after.covers(copies_after)).then(broken));
         }
         let before = self.before.answer(ground, "before")?;
         if let Rule::Grows = &self.rule {
@@ -89,7 +90,7 @@ impl Case {
         }
         let lost = |class: &Shown| format!("lost: {class:?}");
         let text = match &self.rule {
-            Rule::Covers(_) | Rule::Grows => None,
+            Rule::Covers(..) | Rule::Grows => None,
             Rule::Same => before.difference(&after),
             Rule::All => before.classes.iter().find(|class| !after.covers(&class.copies)).map(lost),
             Rule::AllOf(least) => {
@@ -97,7 +98,7 @@ impl Case {
                 classes.find(|class| !before.covers(&class.copies)).map(lost)
             }
         };
-        Ok(text.map(|text| Broken { text, known: self.known }))
+        Ok(text.map(|text| Broken { text, known: None }))
     }
 
     /// Classes that are lost or new although all that was added touches none of them.
@@ -124,7 +125,8 @@ impl Case {
     /// Removes files for as long as the law stays broken, and writes what is left to `before` and `after`.
     pub fn shrink(&mut self, ground: &mut Ground) -> Result<()> {
         for path in self.before.files.keys().cloned().collect::<Vec<_>>() {
-            if matches!(&self.rule, Rule::Covers(copies) if copies.iter().any(|copy| Path::new(&copy.path) == path)) {
+            if matches!(&self.rule, Rule::Covers(copies, _) if copies.iter().any(|copy| Path::new(&copy.path) == path))
+            {
                 continue;
             }
             let names = &self.after.lens.names;
@@ -175,8 +177,7 @@ pub fn draw(rng: &mut Rng, grove: &Grove, ground: &mut Ground) -> Result<Vec<Cas
     let larger = least + [10, 20, 30][rng.usize(0..3)];
     let (large, small) = (side(&minimum(larger)), side(&minimum(least)));
     let what = format!("--min-tokens {larger}, and {least}");
-    let pair =
-        |law, rule| Case { law, what: what.clone(), known: None, before: large.clone(), after: small.clone(), rule };
+    let pair = |law, rule| Case { law, what: what.clone(), before: large.clone(), after: small.clone(), rule };
     cases.push(pair(LARGER_MINIMUM, Rule::All));
     cases.push(pair(SMALLER_MINIMUM, Rule::AllOf(u64::from(larger))));
     Ok(cases)
@@ -196,7 +197,7 @@ fn case(law: &'static str, what: String, before: Side, changed: Vec<(PathBuf, Ed
         after.files.insert(path.clone(), edited.text.into_bytes());
         after.lens.extra.insert(path, edited.inserted);
     }
-    Some(Case { law, what, known: None, before, after, rule })
+    Some(Case { law, what, before, after, rule })
 }
 
 /// A text with parts that were not there before.
@@ -426,7 +427,7 @@ fn named(rng: &mut Rng, before: Side) -> Option<Case> {
         after.lens.names.insert(to.clone(), from.clone());
     }
     let what = format!("renamed: {renames:?}");
-    Some(Case { law: NAMES, what, known: None, before, after, rule: Rule::Same })
+    Some(Case { law: NAMES, what, before, after, rule: Rule::Same })
 }
 
 // ---- what is unrelated changes nothing
@@ -526,9 +527,7 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
         }
     }
     let edited = edited.if_well_formed(&path)?;
-    let case = case(SURROUNDINGS, what, before, vec![(path, edited)], Rule::Covers(copies.clone()))?;
-    let known = longer((&case.after, &copies), (&case.before, &class.copies));
-    Some(Case { known, ..case })
+    case(SURROUNDINGS, what, before, vec![(path, edited)], Rule::Covers(class.copies.clone(), copies))
 }
 
 /// What [`longer`] is called in the fuzzer's output.

@@ -8,8 +8,9 @@
 //! file:  the frame of `bytes.rs`, its key a fingerprint of the settings
 //! body:  n  n × identity u64
 //!        n  and of the n raw classes, in the order of their copies, one column after the other:
-//!        key u64 · id u64 · kind and zone u8, 128 if wholly alike · similarity f64 of the others · tokens · copies
+//!        key u64 · id u64 · kind and zone u8, 128 if wholly alike, 64 if uneven · similarity f64 of the others · tokens · copies
 //!        of each copy: document (delta) · start (delta within the document) · first line · lines
+//!        length of each copy, if they are not all as long as the class
 //! numbers without a size are LEB128
 //! ```
 
@@ -31,7 +32,8 @@ use crate::runs::Group;
 use crate::settings::Settings;
 
 /// 1: the first.
-const FRAME: Frame = Frame { magic: b"dupians\0", version: 1 };
+/// 2: copies of several lengths.
+const FRAME: Frame = Frame { magic: b"dupians\0", version: 2 };
 
 /// How hard the file is compressed: it is written after every change, so fast if it is large.
 const LEVEL: i32 = 3;
@@ -41,6 +43,8 @@ const SMALL: usize = 4 << 20;
 
 /// Set in a class's sort if its copies are wholly alike.
 const ALIKE: u8 = 128;
+/// … and if they are not all of one length.
+const UNEVEN: u8 = 64;
 
 /// If more than one document in so many changed, finding everything anew is as fast.
 const MAX_SHARE_CHANGED: usize = 8;
@@ -135,7 +139,8 @@ impl Answer {
         raw.iter().for_each(|raw| body.extend(raw.class.id.to_le_bytes()));
         for Raw { class, .. } in &raw {
             let alike = if class.similarity == 1.0 { ALIKE } else { 0 };
-            body.push((class.kind as u8) << 3 | class.zone as u8 | alike);
+            let uneven = if is_uneven(class) { UNEVEN } else { 0 };
+            body.push((class.kind as u8) << 3 | class.zone as u8 | alike | uneven);
         }
         let unlike = raw.iter().map(|raw| raw.class.similarity).filter(|&similarity| similarity != 1.0);
         unlike.for_each(|similarity| body.extend(similarity.to_le_bytes()));
@@ -155,6 +160,8 @@ impl Answer {
         let lines = || raw.iter().flat_map(|raw| &raw.class.at);
         lines().for_each(|lines| put(&mut body, u64::from(lines.start)));
         lines().for_each(|lines| put(&mut body, u64::from(lines.end - lines.start)));
+        let uneven = raw.iter().filter(|raw| is_uneven(&raw.class)).flat_map(|raw| &raw.class.copies);
+        uneven.for_each(|copy| put(&mut body, u64::from(copy.len())));
         FRAME.wrap(self.settings, &body, if body.len() < SMALL { LEVEL_IF_SMALL } else { LEVEL })
     }
 
@@ -168,6 +175,10 @@ impl Answer {
         let raw = read_raw(&mut reader, identities.len())?;
         reader.is_empty().then_some(Answer { settings, identities, raw })
     }
+}
+
+fn is_uneven(class: &Class) -> bool {
+    class.copies.iter().any(|copy| copy.len() != class.tokens)
 }
 
 /// The next `n` numbers, of which each takes a byte or more.
@@ -190,6 +201,9 @@ fn read_raw(reader: &mut Reader<'_>, n_documents: usize) -> Option<Vec<Raw>> {
     let mut starts = column(reader, n_others, Reader::number)?.into_iter();
     let mut first_lines = column(reader, n_copies, Reader::number)?.into_iter();
     let mut lines = column(reader, n_copies, Reader::number)?.into_iter();
+    let uneven = sorts.iter().zip(&counts).filter(|(sort, _)| **sort & u64::from(UNEVEN) != 0);
+    let n_uneven = uneven.fold(0, |sum, (_, n)| sum + *n as usize);
+    let mut lengths = column(reader, n_uneven, Reader::number)?.into_iter();
     let mut all = Vec::with_capacity(n);
     let mut first = 0u64;
     for i in 0..n {
@@ -197,6 +211,7 @@ fn read_raw(reader: &mut Reader<'_>, n_documents: usize) -> Option<Vec<Raw>> {
         first = first.checked_add(first_documents.next()?)?;
         let (mut document, mut start) = (first, first_starts.next()?);
         let (mut copies, mut at): (Vec<Fragment>, Vec<Range<u32>>) = (Vec::new(), Vec::new());
+        let sort = sorts[i] as u8;
         for copy in 0..counts[i] {
             if copy > 0 {
                 let step = documents.next()?;
@@ -205,11 +220,11 @@ fn read_raw(reader: &mut Reader<'_>, n_documents: usize) -> Option<Vec<Raw>> {
             }
             let of = u32::try_from(document).ok().filter(|&document| (document as usize) < n_documents)?;
             let from = u32::try_from(start).ok()?;
-            copies.push(Fragment { document: of, start: from, end: from.checked_add(tokens)? });
+            let length = if sort & UNEVEN == 0 { tokens } else { u32::try_from(lengths.next()?).ok()? };
+            copies.push(Fragment { document: of, start: from, end: from.checked_add(length)? });
             let line = u32::try_from(first_lines.next()?).ok()?;
             at.push(line..line.checked_add(u32::try_from(lines.next()?).ok()?)?);
         }
-        let sort = sorts[i] as u8;
         let kind = *Kind::ALL.get(usize::from(sort >> 3 & 7))?;
         let zone = *Zone::ALL.get(usize::from(sort & 7))?;
         let similarity = if sort & ALIKE != 0 { 1.0 } else { similarities.next()? };

@@ -58,6 +58,13 @@ const MAX_LITERALS_ALIKE: f64 = 0.25;
 /// Bounds the work on shapes that stand in thousands of places.
 const MAX_LEADERS: usize = 32;
 
+/// A class, and whether its kind and its size are those that are asked for: what is too small to be shown can be a part of
+/// what is not.
+pub struct Judged {
+    pub class: Class,
+    pub is_shown: bool,
+}
+
 /// Places with one and the same text.
 struct Variant {
     exact: u64,
@@ -66,7 +73,12 @@ struct Variant {
 }
 
 /// The classes among places of one structure. `places` are in document order and apart.
-pub fn judge(documents: &[Arc<Document>], settings: &Settings, places: &[Fragment], uses: &mut LastUses) -> Vec<Class> {
+pub fn judge(
+    documents: &[Arc<Document>],
+    settings: &Settings,
+    places: &[Fragment],
+    uses: &mut LastUses,
+) -> Vec<Judged> {
     let Some(first) = places.first() else { return Vec::new() };
     let (codes, _) = tokens(documents, first);
     let table = is_table(codes);
@@ -355,7 +367,7 @@ fn class(
     content: Option<Zone>,
     evidence: bool,
     uses: &mut LastUses,
-) -> Option<Class> {
+) -> Option<Judged> {
     let leader = cluster[0].copies[0];
     let kind = if cluster.len() == 1 {
         Kind::Exact
@@ -386,16 +398,16 @@ fn class(
         Some(zone) => (zone, settings.min_tokens_in(zone)),
         None => zone(copies.iter().map(place), settings),
     };
-    let shown = copies.len() > 1
-        && settings.zones.contains(&zone)
+    if copies.len() < 2 {
+        return None;
+    }
+    let is_shown = settings.zones.contains(&zone)
         && settings.kinds.contains(&kind)
         && lines >= settings.min_lines
         && leader.len() >= min_tokens;
-    if !shown {
-        return None;
-    }
     let (codes, symbols) = tokens(documents, &leader);
     uses.read(codes, symbols);
     let id = id(&documents[leader.document as usize], codes, uses.distances(), salt);
-    Some(Class { id, kind, zone, tokens: leader.len(), lines, similarity, copies, at })
+    let class = Class { id, kind, zone, tokens: leader.len(), lines, similarity, copies, at };
+    Some(Judged { class, is_shown })
 }

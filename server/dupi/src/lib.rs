@@ -17,6 +17,7 @@ pub mod document;
 pub mod files;
 mod fingerprint;
 pub mod freshness;
+mod gaps;
 pub mod ignore;
 pub mod index;
 mod judge;
@@ -72,7 +73,8 @@ pub use skip::{Skip, SkipReason};
 /// 2: near copies; posts of their seeds, where blots are others; cores of definitions; runs over single units, rows or
 ///    not; what is plain and what is small at any minimum; renaming by role; copies of code in tests.
 /// 3: renamed near copies of short and simple functions agree in more.
-pub const VERSION: u32 = 3;
+/// 4: runs with gaps; blots for runs of 50 tokens at any larger minimum.
+pub const VERSION: u32 = 4;
 
 /// The version of all that an index depends on: of the tokens, and of what is made of them. Not of the program, so that
 /// a release that changes neither keeps the indexes; and not of its sources, which a published crate has in other places.

@@ -15,12 +15,15 @@ mod relation;
 mod table;
 mod update;
 
+pub(crate) use bodies::code_of;
 pub use bodies::{Bodies, SEEDS, Tokens};
 pub use classes::{Documents, View};
 pub use differences::{Difference, differences};
 pub use file::{Kept, is_whole, read, write};
 pub use find::Stop;
 pub use graph::{Graph, Place};
+pub(crate) use lcs::Pattern;
+pub(crate) use relation::renaming;
 pub use table::Table;
 pub use update::Changed;
 

@@ -13,7 +13,10 @@ const MAX_AROUND: usize = 1024;
 
 /// Drops only classes that are another one over again: found by text and by structure, say.
 pub fn drop_repeated(mut classes: Vec<Class>) -> Vec<Class> {
-    classes.sort_by(|a, b| a.copies.cmp(&b.copies).then(a.kind.cmp(&b.kind)).then(a.id.cmp(&b.id)));
+    classes.sort_by(|a, b| {
+        let by_kind = a.copies.cmp(&b.copies).then(a.kind.cmp(&b.kind));
+        by_kind.then(b.similarity.total_cmp(&a.similarity)).then(a.id.cmp(&b.id))
+    });
     classes.dedup_by(|next, class| next.copies == class.copies);
     classes
 }

@@ -1,4 +1,4 @@
-//! Raw classes: all that judging finds, each with the key of its content, before nested ones are dropped.
+//! Raw classes: all that judging finds, and the runs with gaps around that, each with the key of its content, before nested ones are dropped.
 //!
 //! What a raw class is depends only on the documents in which its content stands; which classes are shown
 //! depends on all raw classes ([`settle`]). So raw classes are what can be kept and brought up to date piece by piece.
@@ -14,8 +14,9 @@ use crate::candidates::family_salt;
 use crate::class::{Class, Fragment, Zone};
 use crate::document::Document;
 use crate::fingerprint::LastUses;
+use crate::gaps::runs_around;
 use crate::ignore::Matcher;
-use crate::judge::{judge, needs_equal_text};
+use crate::judge::{Judged, judge, needs_equal_text};
 use crate::nesting::{drop_nested, drop_repeated};
 use crate::runs::{self, By, Group, Letters, Outline};
 use crate::settings::Settings;
@@ -55,15 +56,25 @@ pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Group]
         .with_min_len(16)
         .with_max_len(256)
         .map_init(LastUses::default, |uses, group| {
-            let mut classes = judge(documents, settings, &settings.taboo.spared(documents, &group.places), uses);
-            classes.retain(|class| !group.can_grow(documents, &class.copies, uses));
+            let mut judged = judge(documents, settings, &settings.taboo.spared(documents, &group.places), uses);
+            judged.retain(|judged| !group.can_grow(documents, &judged.class.copies, uses));
+            let mut classes = Vec::new();
+            for Judged { class, is_shown } in judged {
+                classes.extend(runs_around(documents, &class, settings, uses));
+                classes.extend(is_shown.then_some(class));
+            }
             let key = if classes.is_empty() { 0 } else { key(documents, &group.places) };
             classes.into_iter().map(move |class| Raw { key, class })
         })
         .flatten_iter()
         .collect();
-    // Found by structure, by text and as a single unit: one is enough.
-    raw.par_sort_unstable_by(|a, b| (a.key, &a.class.copies).cmp(&(b.key, &b.class.copies)));
+    // Found by structure, by text, as a single unit and from several pieces: one is enough.
+    raw.par_sort_unstable_by(|a, b| {
+        let by_place = (a.key, &a.class.copies).cmp(&(b.key, &b.class.copies));
+        by_place
+            .then((a.class.kind, a.class.id).cmp(&(b.class.kind, b.class.id)))
+            .then(a.class.similarity.total_cmp(&b.class.similarity))
+    });
     raw.dedup();
     raw
 }

@@ -100,13 +100,32 @@ impl Group {
     }
 }
 
+/// One of the two sides of a run.
 #[derive(Clone, Copy, Debug)]
-enum Side {
+pub enum Side {
     Before,
     After,
 }
 
 impl Side {
+    /// The sibling beside a unit, if a run can go on to it.
+    pub fn sibling<'a>(self, document: &'a Document, unit: &Unit) -> Option<&'a Unit> {
+        let units = &document.units;
+        match self {
+            Side::Before => {
+                let from = units.partition_point(|other| other.start < unit.start);
+                // What reaches further is around the unit, and what is before that is no neighbour.
+                let mut before = units[..from].iter().rev().take_while(|other| other.end <= unit.start);
+                before.find(|other| other.list == unit.list).filter(|other| are_neighbours(other, unit))
+            }
+            Side::After => {
+                let behind = units.partition_point(|other| other.start < unit.end);
+                let mut after = units[behind..].iter().take_while(|other| other.start <= unit.end + 1);
+                after.find(|other| other.list == unit.list).filter(|other| are_neighbours(unit, other))
+            }
+        }
+    }
+
     /// What makes the letter beside a run equal to another one, and the token between them. None for a single unit,
     /// which is a piece whatever stands beside it.
     fn letter(self, document: &Document, run: &Fragment, uses: &mut LastUses) -> Option<(u64, Option<Code>)> {
@@ -118,22 +137,16 @@ impl Side {
         }
         let (unit, between) = match self {
             Side::Before => {
-                // What reaches into the run is around it, and what is before that is no neighbour.
-                let mut before = units[..from].iter().rev().take_while(|unit| unit.end <= run.start);
-                let unit = before.find(|unit| unit.list == first.list)?;
-                (unit, are_neighbours(unit, first).then_some(unit.end..run.start)?)
+                let unit = self.sibling(document, first)?;
+                (unit, unit.end..run.start)
             }
             Side::After => {
                 let last = document.units_in(run.start, run.end).filter(|unit| unit.list == first.list).last()?;
-                let behind = units.partition_point(|unit| unit.start < run.end);
-                let mut after = units[behind..].iter().take_while(|unit| unit.start <= run.end + 1);
-                let unit = after.find(|unit| unit.list == first.list)?;
-                (unit, are_neighbours(last, unit).then_some(run.end..unit.start)?)
+                let unit = self.sibling(document, last)?;
+                (unit, run.end..unit.start)
             }
         };
-        let (codes, symbols) = document.read_tokens(unit.start, unit.end);
-        uses.read_roles(document.language, codes, symbols);
-        let key = By::Structure.key(&with_flags(fingerprint(codes, symbols, uses.distances()), unit));
+        let key = By::Structure.key_of(document, unit, uses);
         let counts = !document.is_muted(unit.start, unit.end);
         counts.then(|| (key, between.into_iter().next().map(|at| document.codes[at as usize])))
     }
@@ -386,6 +399,13 @@ impl By {
             By::Text => print.exact,
             By::Structure => print.alpha,
         }
+    }
+
+    /// The key of a single unit.
+    pub fn key_of(self, document: &Document, unit: &Unit, uses: &mut LastUses) -> u64 {
+        let (codes, symbols) = document.read_tokens(unit.start, unit.end);
+        uses.read_roles(document.language, codes, symbols);
+        self.key(&with_flags(fingerprint(codes, symbols, uses.distances()), unit))
     }
 }
 

@@ -184,10 +184,14 @@ pub mod tests {
     use crate::document::tests::document;
     use crate::{Fragment, Kind, Zone};
 
+    /// A program of more statements has functions of so many: long enough for runs with gaps in them.
+    const LONG: usize = 45;
+
     /// A small program: statements drawn from a few shapes with a few names, so that repeats of all sorts come about.
     pub fn program(statements: &[(u8, u8, u8)]) -> String {
         let mut text = String::from("package p\n");
-        for (i, chunk) in statements.chunks(9).enumerate() {
+        let per_function = if statements.len() > LONG { LONG } else { 9 };
+        for (i, chunk) in statements.chunks(per_function).enumerate() {
             text.push_str(&format!("func f{i}(a, b int) int {{\n"));
             for (shape, x, y) in chunk {
                 let (x, y) = (["a", "b", "c", "d"][*x as usize % 4], ["a", "b", "c", "d"][*y as usize % 4]);
@@ -272,6 +276,34 @@ pub mod tests {
     }
 
     pub fn programs() -> impl Strategy<Value = Vec<Vec<(u8, u8, u8)>>> {
+        prop_oneof![3 => mixed_programs(), 1 => edited_programs()]
+    }
+
+    /// Programs that were one before some of their statements were edited, and some of them renamed.
+    pub fn edited_programs() -> impl Strategy<Value = Vec<Vec<(u8, u8, u8)>>> {
+        let statement = || (0u8..5, 0u8..4, 0u8..4);
+        let edits = prop::collection::vec((0usize..36, 0u8..3, statement()), 0..4);
+        let common = prop::collection::vec(statement(), 28..36);
+        (common, prop::collection::vec((edits, 0u8..2), 2..5)).prop_map(|(common, programs)| {
+            let edited = |(edits, shift): (Vec<(usize, u8, (u8, u8, u8))>, u8)| {
+                let mut program = common.clone();
+                for (at, what, statement) in edits {
+                    let at = at % program.len();
+                    match what {
+                        0 => program.insert(at, statement),
+                        1 => drop(program.remove(at)),
+                        _ => program[at] = statement,
+                    }
+                }
+                // What follows makes the program a long one, whatever was removed.
+                program.extend([(4, 0, 0); 24]);
+                program.iter().map(|&(shape, x, y)| (shape, x + shift, y + shift)).collect()
+            };
+            programs.into_iter().map(edited).collect()
+        })
+    }
+
+    fn mixed_programs() -> impl Strategy<Value = Vec<Vec<(u8, u8, u8)>>> {
         // A pool of chunks that programs are put together from, so that long copies are common.
         let chunk = prop::collection::vec((0u8..5, 0u8..4, 0u8..4), 1..12);
         (prop::collection::vec(chunk, 2..6), prop::collection::vec(prop::collection::vec(0usize..6, 1..5), 1..5))

@@ -79,9 +79,9 @@ impl Default for Settings {
 
 impl Settings {
     /// The least number of tokens of any zone that is looked at. A class of the test zone may have a copy in code, which
-    /// is held to the minimum of code.
+    /// is held to the minimum of code. Never more than [`MIN_TOKENS`]: a run with gaps is found by pieces of that size.
     pub fn floor(&self) -> u32 {
-        self.min_tokens.min(self.test_min_tokens).max(1)
+        self.min_tokens.min(self.test_min_tokens).clamp(1, MIN_TOKENS)
     }
 
     /// The least number of tokens of a class in `zone` that has no copy in code.

@@ -41,6 +41,12 @@ impl LastUses {
         self.roles = Some(roles);
     }
 
+    /// Takes so many symbols for names that never come back, for who asks for the text alone.
+    pub fn read_none(&mut self, n_symbols: usize) {
+        self.distances.clear();
+        self.distances.resize(n_symbols, NEVER);
+    }
+
     /// `salt` gives, for the place of a name, what tells it from the same name elsewhere.
     fn read_names(&mut self, codes: &[Code], symbols: &[u32], salt: impl Fn(usize) -> u32) {
         self.distances.clear();

@@ -9,16 +9,17 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 
-use dupi_grammars::token::Unit;
+use dupi_grammars::token::{Code, Unit};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::class::{Class, Fragment, Kind, Zone};
 use crate::document::Document;
 use crate::fingerprint::{LastUses, id};
-use crate::judge::zone;
+use crate::judge::{content, zone};
 use crate::near::{Pattern, Tokens, code_of, renaming, tokens_of};
 use crate::runs::{By, Side};
 use crate::settings::{MIN_TOKENS, Settings};
+use crate::zones::is_table;
 
 /// An anchor has so many tokens at least, whatever minimum somebody asks for: a smaller minimum must not show what a
 /// larger one leaves out.
@@ -141,6 +142,9 @@ impl Run<'_> {
     }
 }
 
+/// How long a unit is, and how it starts and ends.
+type Shape = (usize, Option<[Code; 8]>, Option<[Code; 8]>);
+
 /// A way to go on: for some of the places the siblings that are left out and those that are equal.
 struct Step {
     members: Vec<usize>,
@@ -198,12 +202,16 @@ impl Walk<'_> {
 
     /// Where the run goes on: in as many places as possible, with as little left out as possible.
     fn step(&mut self, side: Side) -> Option<Step> {
-        let windows: Vec<Vec<(u64, Unit)>> = (0..self.run.places.len()).map(|i| self.window(i, side)).collect();
+        let windows: Vec<Vec<Unit>> = (0..self.run.places.len()).map(|i| self.window(i, side)).collect();
+        let units = windows.iter().enumerate().flat_map(|(i, window)| (0..window.len()).map(move |at| (i, at)));
+        let mut shapes: Vec<(Shape, usize, usize)> =
+            units.map(|(i, at)| (self.shape(i, &windows[i][at]), i, at)).collect();
+        shapes.sort_unstable();
+        // Only what has the shape of something in another place is worth reading.
+        let alike = shapes.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike[0].1 != alike[alike.len() - 1].1);
+        let mut units: Vec<(u64, usize, usize)> =
+            alike.flatten().map(|&(_, i, at)| (self.key(i, &windows[i][at]), i, at)).collect();
         // The first unit of each key in each window.
-        let mut units: Vec<(u64, usize, usize)> = Vec::new();
-        for (i, window) in windows.iter().enumerate() {
-            units.extend(window.iter().enumerate().map(|(at, (key, _))| (*key, i, at)));
-        }
         units.sort_unstable();
         units.dedup_by_key(|(key, i, _)| (*key, *i));
         let mut ways: Vec<&[(u64, usize, usize)]> =
@@ -213,22 +221,23 @@ impl Walk<'_> {
         // Without a gap it is a longer run of some of the places, which is a class of its own.
         ways.retain(|way| self.run.has_gap() || left_out(way) > 0);
         ways.into_iter().take(MAX_TRIES).find_map(|way| {
-            let members: Vec<(usize, Unit)> = way.iter().map(|&(_, i, at)| (i, windows[i][at].1)).collect();
+            let members: Vec<(usize, Unit)> = way.iter().map(|&(_, i, at)| (i, windows[i][at])).collect();
             self.step_to(side, &members)
         })
     }
 
-    /// The siblings beside a place with their keys, the nearest first.
-    fn window(&mut self, place: usize, side: Side) -> Vec<(u64, Unit)> {
-        let mut window = Vec::with_capacity(WINDOW);
-        let mut edge = self.run.places[place].edge(side);
-        while window.len() < WINDOW
-            && let Some(unit) = self.sibling(place, side, &edge)
-        {
-            window.push((self.key(place, &unit), unit));
-            edge = unit;
-        }
-        window
+    /// The siblings beside a place, the nearest first.
+    fn window(&self, place: usize, side: Side) -> Vec<Unit> {
+        let edge = self.run.places[place].edge(side);
+        std::iter::successors(self.sibling(place, side, &edge), |unit| self.sibling(place, side, unit))
+            .take(WINDOW)
+            .collect()
+    }
+
+    /// What equal units have in common, found without reading them.
+    fn shape(&self, place: usize, unit: &Unit) -> Shape {
+        let codes = &self.run.places[place].document.codes[unit.start as usize..unit.end as usize];
+        (codes.len(), codes.first_chunk().copied(), codes.last_chunk().copied())
     }
 
     /// The sibling of `edge`, unless it is part of another place.
@@ -286,16 +295,16 @@ impl Walk<'_> {
     /// The siblings beyond these, if they are equal everywhere.
     fn equal_siblings(&mut self, side: Side, members: &[(usize, Unit)], edges: &[Unit]) -> Option<Vec<Unit>> {
         let mut next = Vec::with_capacity(edges.len());
-        let mut first_key = None;
         for ((place, _), edge) in members.iter().zip(edges) {
-            let unit = self.sibling(*place, side, edge)?;
-            let key = self.key(*place, &unit);
-            if *first_key.get_or_insert(key) != key {
-                return None;
-            }
-            next.push(unit);
+            next.push(self.sibling(*place, side, edge)?);
         }
-        Some(next)
+        let all = || members.iter().map(|(place, _)| *place).zip(&next);
+        let (shape, mut shapes) = (self.shape(members[0].0, &next[0]), all().map(|(i, unit)| self.shape(i, unit)));
+        if shapes.any(|other| other != shape) {
+            return None;
+        }
+        let key = self.key(members[0].0, &next[0]);
+        all().skip(1).all(|(i, unit)| self.key(i, unit) == key).then_some(next)
     }
 
     /// How many tokens the gaps have in common with the least of them.
@@ -372,6 +381,9 @@ impl Walk<'_> {
             return None;
         }
         let (codes, symbols) = of_leader.document.read_tokens(of_leader.first.start, of_leader.last.end);
+        if content(of_leader.document, &fragment(&leader), is_table(codes)).is_some() {
+            return None;
+        }
         self.uses.read(codes, symbols);
         let id = id(of_leader.document, codes, self.uses.distances(), SALT);
         Some(Class { id, kind: Kind::Near, zone, tokens, lines, similarity, copies, at })
@@ -383,21 +395,25 @@ impl Walk<'_> {
         if leader == other {
             return 1.0;
         }
-        let read = |part: &Part, i: usize| tokens_of(run.places[i].document, part.ranges[i].clone());
-        let parts: Vec<(bool, Tokens, Tokens)> =
-            run.parts.iter().map(|part| (part.is_gap, read(part, other), read(part, leader))).collect();
-        let equal = parts.iter().filter(|(is_gap, ..)| !is_gap);
-        let names = renaming(equal.flat_map(|(_, other, leader)| other.iter().copied().zip(leader.iter().copied())));
-        let rename = |token: u32| if self.by == By::Text { token } else { *names.get(&token).unwrap_or(&token) };
-        let mut common = 0;
-        for (is_gap, other, leader) in &parts {
-            let renamed: Tokens = other.iter().map(|&token| rename(token)).collect();
-            if !is_gap {
-                common += renamed.iter().zip(leader).filter(|(a, b)| a == b).count();
-            } else if renamed.len().max(leader.len()) <= MAX_GAP {
-                self.comparer.set(&renamed);
-                common += self.comparer.common(leader, 0).unwrap_or(0);
+        let (gaps, equal): (Vec<&Part>, Vec<&Part>) = run.parts.iter().partition(|part| part.is_gap);
+        let read = |part: &&Part, i: usize| tokens_of(run.places[i].document, part.ranges[i].clone());
+        let pairs = |part: &&Part| read(part, other).into_iter().zip(read(part, leader)).collect::<Vec<_>>();
+        let mut names = None;
+        let mut common = match self.by {
+            By::Text => equal.iter().map(|part| part.ranges[leader].len()).sum(),
+            By::Structure => {
+                let pairs: Vec<(u32, u32)> = equal.iter().flat_map(pairs).collect();
+                let names = names.insert(renaming(pairs.iter().copied()));
+                pairs.iter().filter(|(other, leader)| names.get(other).unwrap_or(other) == leader).count()
             }
+        };
+        for gap in gaps.iter().filter(|gap| gap.ranges[other].len().max(gap.ranges[leader].len()) <= MAX_GAP) {
+            let mut renamed = read(gap, other);
+            if let Some(names) = &names {
+                renamed.iter_mut().for_each(|token| *token = *names.get(token).unwrap_or(token));
+            }
+            self.comparer.set(&renamed);
+            common += self.comparer.common(&read(gap, leader), 0).unwrap_or(0);
         }
         let longer = run.places[leader].range().len().max(run.places[other].range().len());
         common as f64 / longer.max(1) as f64

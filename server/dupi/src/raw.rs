@@ -51,24 +51,32 @@ pub fn raw_classes(documents: &[Arc<Document>], ranges: &[Vec<Range<u32>>], sett
 
 /// The raw classes among groups of places.
 pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Group]) -> Vec<Raw> {
-    let mut raw: Vec<Raw> = groups
+    let mut anchors: Vec<(u64, Judged)> = groups
         .par_iter()
         .with_min_len(16)
         .with_max_len(256)
         .map_init(LastUses::default, |uses, group| {
             let mut judged = judge(documents, settings, &settings.taboo.spared(documents, &group.places), uses);
             judged.retain(|judged| !group.can_grow(documents, &judged.class.copies, uses));
-            let mut classes = Vec::new();
-            for Judged { class, is_shown } in judged {
-                classes.extend(runs_around(documents, &class, settings, uses));
-                classes.extend(is_shown.then_some(class));
-            }
-            let key = if classes.is_empty() { 0 } else { key(documents, &group.places) };
-            classes.into_iter().map(move |class| Raw { key, class })
+            let key = if judged.is_empty() { 0 } else { key(documents, &group.places) };
+            judged.into_iter().map(move |judged| (key, judged))
         })
         .flatten_iter()
         .collect();
-    // Found by structure, by text, as a single unit and from several pieces: one is enough.
+    // Found by structure, by text and as a single unit: one is enough.
+    anchors.par_sort_unstable_by(|(key, a), (other, b)| {
+        let (a, b) = (&a.class, &b.class);
+        (key, &a.copies, a.kind, a.id).cmp(&(other, &b.copies, b.kind, b.id))
+    });
+    anchors.dedup_by(|next, anchor| next.0 == anchor.0 && next.1.class == anchor.1.class);
+    let with_runs = |uses: &mut LastUses, (key, Judged { class, is_shown }): (u64, Judged)| {
+        let mut classes = runs_around(documents, &class, settings, uses);
+        classes.extend(is_shown.then_some(class));
+        classes.into_iter().map(move |class| Raw { key, class })
+    };
+    let anchors = anchors.into_par_iter().with_min_len(16).with_max_len(256);
+    let mut raw: Vec<Raw> = anchors.map_init(LastUses::default, with_runs).flatten_iter().collect();
+    // Found from several pieces of one content: one is enough.
     raw.par_sort_unstable_by(|a, b| {
         let by_place = (a.key, &a.class.copies).cmp(&(b.key, &b.class.copies));
         by_place

@@ -404,7 +404,10 @@ impl By {
     /// The key of a single unit.
     pub fn key_of(self, document: &Document, unit: &Unit, uses: &mut LastUses) -> u64 {
         let (codes, symbols) = document.read_tokens(unit.start, unit.end);
-        uses.read_roles(document.language, codes, symbols);
+        match self {
+            By::Text => uses.read_none(symbols.len()),
+            By::Structure => uses.read_roles(document.language, codes, symbols),
+        }
         self.key(&with_flags(fingerprint(codes, symbols, uses.distances()), unit))
     }
 }

@@ -25,6 +25,14 @@ const NO_ROW: u32 = u32::MAX;
 /// After how many numbers of the other sequence it is asked whether enough can still be common.
 const STEPS: usize = 64;
 
+/// How far apart two places can be that correspond in a common subsequence of some length: the one sequence has so many
+/// numbers more than that, and the other one so many.
+#[derive(Clone, Copy)]
+struct Band {
+    own: usize,
+    other: usize,
+}
+
 /// The parts of two sequences between what they start with alike and end with alike.
 struct Middle {
     /// So many numbers stand before it in both.
@@ -100,7 +108,9 @@ impl Pattern {
 
     /// Reads the middle of the other sequence, a number at a time (Hyyrö): a bit of the state is 0 where the common
     /// subsequence grows. Ends early if `each`, which gets the state and what is still to be read, wants that.
-    fn step_through(&mut self, middle: &Middle, mut each: impl FnMut(&[u64], usize) -> bool) {
+    /// Words outside of the band are passed over: those before it change no more, and those behind it have not changed yet,
+    /// so that what is carried into them comes to nothing.
+    fn step_through(&mut self, middle: &Middle, band: Band, mut each: impl FnMut(&[u64], usize) -> bool) {
         let (first, end) = (middle.start / 64, middle.own_end.div_ceil(64));
         let mut state = std::mem::take(&mut self.state);
         state.clear();
@@ -109,9 +119,11 @@ impl Pattern {
         state[0] <<= middle.start % 64;
         for (i, &row) in (1..).zip(&self.other) {
             if row != NO_ROW {
-                let row = &self.rows[row as usize * self.words..][first..end];
+                let from = (middle.start + (i - 1_usize).saturating_sub(band.other)) / 64 - first;
+                let to = ((middle.start + i + band.own).div_ceil(64) - first).min(end - first);
+                let row = &self.rows[row as usize * self.words..][first + from..first + to];
                 let mut carry = false;
-                for (bits, &places) in state.iter_mut().zip(row) {
+                for (bits, &places) in state[from..to].iter_mut().zip(row) {
                     let (sum, over) = bits.overflowing_add(*bits & places);
                     let (sum, again) = sum.overflowing_add(u64::from(carry));
                     carry = over | again;
@@ -137,7 +149,10 @@ impl Pattern {
             if common + self.bag() < least {
                 return None;
             }
-            self.step_through(&middle, |state, rest| {
+            let rest = least.saturating_sub(common);
+            let n_own = middle.own_end - middle.start;
+            let band = Band { own: n_own.saturating_sub(rest), other: self.other.len().saturating_sub(rest) };
+            self.step_through(&middle, band, |state, rest| {
                 !rest.is_multiple_of(STEPS) || common + middle.grown(state) + rest >= least
             });
             common += middle.grown(&self.state);
@@ -161,7 +176,8 @@ impl Pattern {
     fn align_middle(&mut self, middle: &Middle, pairs: &mut Vec<(u32, u32)>) {
         let mut history = std::mem::take(&mut self.history);
         history.clear();
-        self.step_through(middle, |state, _| {
+        let band = Band { own: self.sequence.len(), other: self.other.len() };
+        self.step_through(middle, band, |state, _| {
             history.extend_from_slice(state);
             true
         });

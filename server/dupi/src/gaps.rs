@@ -282,11 +282,9 @@ impl Walk<'_> {
         let gained = equal.iter().map(|range| range.len() as u32).min()?;
         let lost = gaps.iter().map(|gap| gap.len() as u32).max()?.saturating_sub(common);
         let matched = common + gained;
-        let length = |(((i, _), gap), equal): (((&usize, &Unit), &Range<u32>), &Range<u32>)| {
-            self.run.places[*i].range().len() + gap.len() + equal.len()
-        };
-        let all = members.iter().map(|(i, unit)| (i, unit)).zip(&gaps).zip(&equal);
-        let longest = all.map(length).max()?;
+        let added = gaps.iter().zip(&equal).map(|(gap, equal)| gap.len() + equal.len());
+        let longest =
+            members.iter().zip(added).map(|((i, _), added)| self.run.places[*i].range().len() + added).max()?;
         let is_like = f64::from(self.run.matched + matched) >= self.bar * longest as f64;
         let members = members.iter().map(|(i, _)| *i).collect();
         (gained >= lost && is_like).then_some(Step { members, gaps, equal, edges, matched })

@@ -275,17 +275,20 @@ pub mod tests {
         a.len() + left + right > shift
     }
 
-    pub fn programs() -> impl Strategy<Value = Vec<Vec<(u8, u8, u8)>>> {
+    /// The shape of a statement and the names in it.
+    type Step = (u8, u8, u8);
+
+    pub fn programs() -> impl Strategy<Value = Vec<Vec<Step>>> {
         prop_oneof![3 => mixed_programs(), 1 => edited_programs()]
     }
 
     /// Programs that were one before some of their statements were edited, and some of them renamed.
-    pub fn edited_programs() -> impl Strategy<Value = Vec<Vec<(u8, u8, u8)>>> {
+    pub fn edited_programs() -> impl Strategy<Value = Vec<Vec<Step>>> {
         let statement = || (0u8..5, 0u8..4, 0u8..4);
         let edits = prop::collection::vec((0usize..36, 0u8..3, statement()), 0..4);
         let common = prop::collection::vec(statement(), 28..36);
         (common, prop::collection::vec((edits, 0u8..2), 2..5)).prop_map(|(common, programs)| {
-            let edited = |(edits, shift): (Vec<(usize, u8, (u8, u8, u8))>, u8)| {
+            let edited = |(edits, shift): (Vec<(usize, u8, Step)>, u8)| {
                 let mut program = common.clone();
                 for (at, what, statement) in edits {
                     let at = at % program.len();
@@ -303,7 +306,7 @@ pub mod tests {
         })
     }
 
-    fn mixed_programs() -> impl Strategy<Value = Vec<Vec<(u8, u8, u8)>>> {
+    fn mixed_programs() -> impl Strategy<Value = Vec<Vec<Step>>> {
         // A pool of chunks that programs are put together from, so that long copies are common.
         let chunk = prop::collection::vec((0u8..5, 0u8..4, 0u8..4), 1..12);
         (prop::collection::vec(chunk, 2..6), prop::collection::vec(prop::collection::vec(0usize..6, 1..5), 1..5))

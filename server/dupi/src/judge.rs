@@ -72,30 +72,35 @@ struct Variant {
     copies: Vec<Fragment>,
 }
 
+/// What has become of places of one structure.
+#[derive(Default)]
+pub struct Judgement {
+    pub classes: Vec<Judged>,
+    /// One place of each of the first groups of copies, if there are several; of each of the first texts, if nobody asks for
+    /// such content.
+    pub leaders: Vec<Fragment>,
+}
+
 /// The classes among places of one structure. `places` are in document order and apart.
-pub fn judge(
-    documents: &[Arc<Document>],
-    settings: &Settings,
-    places: &[Fragment],
-    uses: &mut LastUses,
-) -> Vec<Judged> {
-    let Some(first) = places.first() else { return Vec::new() };
+pub fn judge(documents: &[Arc<Document>], settings: &Settings, places: &[Fragment], uses: &mut LastUses) -> Judgement {
+    let Some(first) = places.first() else { return Judgement::default() };
     let (codes, _) = tokens(documents, first);
     let table = is_table(codes);
     let content = content(&documents[first.document as usize], first, table);
-    if content.is_some_and(|zone| !settings.zones.contains(&zone)) {
-        return Vec::new();
-    }
     let mut variants = variants(documents, places, codes, uses);
     // By content and not by place, so that moving a file changes nothing.
     variants.sort_by_key(|variant| (std::cmp::Reverse(variant.copies.len()), variant.exact));
+    if content.is_some_and(|zone| !settings.zones.contains(&zone)) {
+        let leaders = variants.iter().take(MAX_LEADERS).map(|variant| variant.copies[0]);
+        return Judgement { classes: Vec::new(), leaders: leaders.collect() };
+    }
     let bar = Bar::new(documents, first, table, settings, uses);
     let mut clusters: Vec<Vec<Variant>> = Vec::new();
     let mut by_alpha: HashMap<u64, usize> = HashMap::new();
     for variant in variants {
         let likeness = |cluster: &Vec<Variant>| Likeness::of(documents, &cluster[0].copies[0], &variant.copies[0]);
-        let renamed = by_alpha.get(&variant.alpha).copied().filter(|_| bar.renaming);
-        let renamed = renamed.filter(|&i| likeness(&clusters[i]).literals <= bar.literals_renamed);
+        let renamed = by_alpha.get(&variant.alpha).copied();
+        let renamed = renamed.filter(|&i| bar.admits_renaming(&likeness(&clusters[i])));
         let home = renamed.or_else(|| {
             // Texts that are not equal are never wholly alike.
             let leaders = if bar.similarity < 1.0 { MAX_LEADERS } else { 0 };
@@ -111,15 +116,18 @@ pub fn judge(
             None => clusters.push(vec![variant]),
         }
     }
-    let mut classes = Vec::new();
-    for cluster in clusters {
-        classes.extend(class(documents, settings, cluster, content, bar.renaming, uses));
+    let mut judgement = Judgement::default();
+    if clusters.len() > 1 {
+        judgement.leaders.extend(clusters.iter().take(MAX_LEADERS).map(|cluster| cluster[0].copies[0]));
     }
-    classes
+    for cluster in clusters {
+        judgement.classes.extend(class(documents, settings, cluster, content, bar.renaming, uses));
+    }
+    judgement
 }
 
 /// What places must have in common, beside their structure, to be copies of each other.
-struct Bar {
+pub struct Bar {
     /// The least similarity.
     similarity: f64,
     /// Whether a one-to-one renaming is enough instead.
@@ -190,7 +198,7 @@ fn asked_of(document: &Document, fragment: &Fragment, table: bool, settings: &Se
 }
 
 impl Bar {
-    fn new(
+    pub fn new(
         documents: &[Arc<Document>],
         fragment: &Fragment,
         table: bool,
@@ -219,12 +227,20 @@ impl Bar {
         if different.take(max + 1).count() > max {
             return false;
         }
-        let likeness = Likeness::of(documents, a, b);
+        self.admits_likeness(&Likeness::of(documents, a, b))
+    }
+
+    pub fn admits_likeness(&self, likeness: &Likeness) -> bool {
         likeness.similarity >= self.similarity && likeness.literals <= self.literals
+    }
+
+    /// Are the places of a one-to-one renaming copies?
+    pub fn admits_renaming(&self, likeness: &Likeness) -> bool {
+        self.renaming && likeness.literals <= self.literals_renamed
     }
 }
 
-fn tokens<'a>(documents: &'a [Arc<Document>], fragment: &Fragment) -> (&'a [Code], &'a [u32]) {
+pub fn tokens<'a>(documents: &'a [Arc<Document>], fragment: &Fragment) -> (&'a [Code], &'a [u32]) {
     documents[fragment.document as usize].read_tokens(fragment.start, fragment.end)
 }
 
@@ -296,9 +312,9 @@ pub fn returning((codes, symbols): (&[Code], &[u32]), uses: &mut LastUses) -> f6
 }
 
 /// How alike the texts of two fragments of one structure are.
-struct Likeness {
+pub struct Likeness {
     /// The share of tokens whose text is the same.
-    similarity: f64,
+    pub similarity: f64,
     /// The share of names and literals that are literals whose text differs.
     literals: f64,
 }
@@ -306,16 +322,39 @@ struct Likeness {
 impl Likeness {
     fn of(documents: &[Arc<Document>], a: &Fragment, b: &Fragment) -> Likeness {
         let ((codes, of_a), (_, of_b)) = (tokens(documents, a), tokens(documents, b));
-        let (mut names, mut literals) = (0usize, 0usize);
+        let mut counts = Counts { tokens: codes.len(), ..Counts::default() };
         for (code, (a, b)) in codes.iter().filter(|&&code| varies(code)).zip(of_a.iter().zip(of_b)) {
-            if a != b {
-                *(if *code == IDENTIFIER { &mut names } else { &mut literals }) += 1;
-            }
+            counts.add(*code, a != b);
         }
+        Likeness::from(counts)
+    }
+}
+
+impl From<Counts> for Likeness {
+    fn from(counts: Counts) -> Likeness {
         Likeness {
-            similarity: 1.0 - (names + literals) as f64 / codes.len().max(1) as f64,
-            literals: literals as f64 / of_a.len().max(1) as f64,
+            similarity: 1.0 - (counts.names + counts.literals) as f64 / counts.tokens.max(1) as f64,
+            literals: counts.literals as f64 / counts.varying.max(1) as f64,
         }
+    }
+}
+
+/// Counts of tokens in two fragments of one structure.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub tokens: usize,
+    /// Names and literals.
+    pub varying: usize,
+    /// Those whose text differs.
+    pub names: usize,
+    pub literals: usize,
+}
+
+impl Counts {
+    /// Counts a name or a literal.
+    pub fn add(&mut self, code: Code, differs: bool) {
+        self.varying += 1;
+        *(if code == IDENTIFIER { &mut self.names } else { &mut self.literals }) += usize::from(differs);
     }
 }
 

@@ -30,6 +30,7 @@ mod nesting;
 mod numbers;
 pub mod occurrences;
 pub mod output;
+mod parts;
 pub mod place;
 pub mod posts;
 pub mod quarantine;
@@ -74,7 +75,8 @@ pub use skip::{Skip, SkipReason};
 ///    not; what is plain and what is small at any minimum; renaming by role; copies of code in tests.
 /// 3: renamed near copies of short and simple functions agree in more.
 /// 4: runs with gaps; blots for runs of 50 tokens at any larger minimum.
-pub const VERSION: u32 = 4;
+/// 5: parts of runs that are too unlike as a whole.
+pub const VERSION: u32 = 5;
 
 /// The version of all that an index depends on: of the tokens, and of what is made of them. Not of the program, so that
 /// a release that changes neither keeps the indexes; and not of its sources, which a published crate has in other places.

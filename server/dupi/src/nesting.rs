@@ -57,7 +57,7 @@ pub fn drop_nested(mut classes: Vec<Class>) -> Vec<Class> {
 }
 
 /// Does one of `others`, sorted and apart, contain the fragment?
-fn is_inside(fragment: &Fragment, others: &[Fragment]) -> bool {
+pub fn is_inside(fragment: &Fragment, others: &[Fragment]) -> bool {
     let i = others.partition_point(|other| (other.document, other.start) <= (fragment.document, fragment.start));
     i.checked_sub(1).is_some_and(|i| others[i].contains(fragment))
 }

@@ -1,4 +1,5 @@
-//! Raw classes: all that judging finds, and the runs with gaps around that, each with the key of its content, before nested ones are dropped.
+//! Raw classes: all that judging finds, and the runs with gaps around that, each with the key of its content, before
+//! nested ones are dropped.
 //!
 //! What a raw class is depends only on the documents in which its content stands; which classes are shown
 //! depends on all raw classes ([`settle`]). So raw classes are what can be kept and brought up to date piece by piece.
@@ -16,11 +17,11 @@ use crate::document::Document;
 use crate::fingerprint::LastUses;
 use crate::gaps::runs_around;
 use crate::ignore::Matcher;
-use crate::judge::{Judged, judge, needs_equal_text};
+use crate::judge::{Judged, parts_need_equal_text};
 use crate::nesting::{drop_nested, drop_repeated};
+use crate::parts::judge_parts;
 use crate::runs::{self, By, Group, Letters, Outline};
 use crate::settings::Settings;
-use crate::zones::is_table;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raw {
@@ -36,13 +37,6 @@ pub fn key(documents: &[Arc<Document>], places: &[Fragment]) -> u64 {
     xxh3_64_with_seed(&document.codes[first.start as usize..first.end as usize], family_salt(document.language.family))
 }
 
-/// Does only equal text make copies of what stands at a place?
-fn by_text_only(documents: &[Arc<Document>], place: &Fragment, settings: &Settings) -> bool {
-    let document = &documents[place.document as usize];
-    let table = is_table(&document.codes[place.start as usize..place.end as usize]);
-    needs_equal_text(document, place, table, settings)
-}
-
 /// The raw classes of documents in the order of their paths, as far as their units lie in `ranges`: for each document,
 /// where copies can be at all.
 pub fn raw_classes(documents: &[Arc<Document>], ranges: &[Vec<Range<u32>>], settings: &Settings) -> Vec<Raw> {
@@ -56,8 +50,7 @@ pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Group]
         .with_min_len(16)
         .with_max_len(256)
         .map_init(LastUses::default, |uses, group| {
-            let mut judged = judge(documents, settings, &settings.taboo.spared(documents, &group.places), uses);
-            judged.retain(|judged| !group.can_grow(documents, &judged.class.copies, uses));
+            let judged = judge_parts(documents, settings, group, uses);
             let key = if judged.is_empty() { 0 } else { key(documents, &group.places) };
             judged.into_iter().map(move |judged| (key, judged))
         })
@@ -122,8 +115,8 @@ fn groups_of_family(
     letters.letters.reserve(parts.iter().map(|part| part.letters.len()).sum());
     parts.into_iter().for_each(|part| letters.extend(part));
     letters.sort();
-    // Where only equal text counts, runs of equal text are all that there is to find.
-    let alike = |place: &Fragment| !by_text_only(documents, place, settings);
+    // Where only equal text counts, in any part, runs of equal text are all that there is to find.
+    let alike = |place: &Fragment| !parts_need_equal_text(&documents[place.document as usize], place, settings);
     let mut groups: Vec<Group> = runs::repeats(&letters, By::Structure, floor, alike);
     groups.extend(runs::repeats(&letters, By::Text, floor, |_| true));
     groups.extend(runs::same(letters.pieces));

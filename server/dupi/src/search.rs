@@ -347,6 +347,33 @@ pub mod tests {
             })
         }
 
+        /// A statement of one shape beside two copies makes their run longer, and as a whole it is too unlike.
+        #[test]
+        fn what_stands_beside_copies_does_not_hide_them() {
+            let function = |list: &str, beside: &str| {
+                format!(
+                    "func {beside}(list L) {{
+\tfor at, item := range {list}.items {{
+\t\tif item == nil || item.count > {list}.most {{
+\t\t\tcontinue
+\t\t}}
+\t\ttotal = total + item.price*item.count
+\t\tnote(at, item.name, total)
+\t}}
+\tsend(total, {list}.name, {list}.owner)
+\t{beside}
+}}
+"
+                )
+            };
+            let call = |name: &str| (0..60).map(|i| format!("{name}{i}, ")).collect::<String>();
+            let (one, other) = (format!("draw({})", call("a")), format!("draw({})", call("b")));
+            for (one, other) in [(one.as_str(), "go stop()"), (&one, &other)] {
+                let texts = [("a.go", &*function("list", one)), ("b.go", &*function("rows", other))];
+                assert_eq!(shown_runs(&texts, &Settings::default()), ["renamed 2-9 2-9"], "{other}");
+            }
+        }
+
         /// Calls, fields and assignments alone have few different codes, and yet make functions that are worth a word.
         #[test]
         fn a_renamed_method_of_plain_statements_is_found_at_any_minimum() {

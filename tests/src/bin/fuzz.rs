@@ -13,7 +13,7 @@ use dupi_tests::binary;
 use dupi_tests::fuzz::agreement::Life;
 use dupi_tests::fuzz::corpus::grove;
 use dupi_tests::fuzz::ground::Ground;
-use dupi_tests::fuzz::laws::{self, Broken};
+use dupi_tests::fuzz::laws;
 use fastrand::Rng;
 
 const SECONDS: u64 = 60;
@@ -58,7 +58,7 @@ fn summary(ground: &Ground) -> String {
     let tally = &ground.tally;
     let n_laws: usize = tally.laws.values().sum();
     format!(
-        "{} workspaces, {} runs, {} edits, {} stops, {} kills, {} indexes verified, {} servers, {n_laws} laws {:?}, known {:?}, {} differences",
+        "{} workspaces, {} runs, {} edits, {} stops, {} kills, {} indexes verified, {} servers, {n_laws} laws {:?}, {} differences",
         tally.workspaces,
         tally.runs,
         tally.edits,
@@ -67,7 +67,6 @@ fn summary(ground: &Ground) -> String {
         tally.verified,
         tally.servers,
         tally.laws,
-        tally.known,
         tally.differences,
     )
 }
@@ -89,20 +88,12 @@ fn workspace(seed: u64, keep: bool, ground: &mut Ground) -> Result<()> {
     };
     for (n, mut case) in cases.into_iter().enumerate() {
         *ground.tally.laws.entry(case.law).or_default() += 1;
-        let Broken { text: broken, known } = match case.broken(ground) {
+        let broken = match case.broken(ground) {
             Ok(None) => continue,
             Ok(Some(broken)) => broken,
-            Err(error) => Broken { text: format!("{error:#}"), known: None },
+            Err(error) => format!("{error:#}"),
         };
-        if let Some(known) = known {
-            *ground.tally.known.entry(known).or_default() += 1;
-            println!("seed {seed}: {} (known: {known}): {}: {broken}", case.law, case.what);
-            if !keep {
-                continue;
-            }
-        } else {
-            ground.tally.differences += 1;
-        }
+        ground.tally.differences += 1;
         let _ = case.shrink(ground);
         let text = format!("{}: {}\n{broken}\n{}", case.law, case.what, case.commands());
         let kept = ground.keep(&format!("seed-{seed}-law-{n}"), &text)?;

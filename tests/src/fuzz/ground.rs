@@ -22,9 +22,8 @@ pub struct Tally {
     pub kills: usize,
     pub servers: usize,
     pub verified: usize,
-    /// How often each law was checked, and how often it did not hold for a reason that is known.
+    /// How often each law was checked.
     pub laws: BTreeMap<&'static str, usize>,
-    pub known: BTreeMap<&'static str, usize>,
     pub differences: usize,
 }
 

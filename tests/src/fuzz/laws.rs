@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use dupi_grammars::token::{CLOSE_BRACE, COMMA, Code, OPEN_BRACE, SEMICOLON, TEXT, Unit};
+use dupi_grammars::token::{CLOSE_BRACE, COMMA, OPEN_BRACE, SEMICOLON, TEXT};
 use fastrand::Rng;
 
 use super::answer::{Answer, Copy, Lens, Shown, read};
@@ -32,8 +32,8 @@ enum Rule {
     Same,
     /// What is new has a copy in what was added; all else is as before.
     Grows,
-    /// Some class still holds these copies: as they are before, and after.
-    Covers(Vec<Copy>, Vec<Copy>),
+    /// Some class still holds these copies, as they are after.
+    Covers(Vec<Copy>),
     /// Each class of the first is held by one of the second.
     All,
     /// Each class of the second that has so many tokens is held by one of the first.
@@ -66,67 +66,31 @@ pub struct Case {
     rule: Rule,
 }
 
-/// What does not hold of a law.
-pub struct Broken {
-    pub text: String,
-    /// The finding that is known to cause it, if there is one: see [`longer`].
-    pub known: Option<&'static str>,
-}
-
 impl Case {
     /// What does not hold.
-    pub fn broken(&self, ground: &mut Ground) -> Result<Option<Broken>> {
+    pub fn broken(&self, ground: &mut Ground) -> Result<Option<String>> {
         let after = self.after.answer(ground, "after")?;
-        if let Rule::Covers(copies, copies_after) = &self.rule {
-            let broken = || Broken {
-                text: format!("lost: {copies_after:?}"),
-                known: longer((&self.after, copies_after), (&self.before, copies)),
-            };
-            return Ok((!after.covers(copies_after)).then(broken));
+        if let Rule::Covers(copies) = &self.rule {
+            return Ok((!after.covers(copies)).then(|| format!("lost: {copies:?}")));
         }
         let before = self.before.answer(ground, "before")?;
-        if let Rule::Grows = &self.rule {
-            return Ok(self.grows(&before, &after));
-        }
         let lost = |class: &Shown| format!("lost: {class:?}");
-        let text = match &self.rule {
-            Rule::Covers(..) | Rule::Grows => None,
+        Ok(match &self.rule {
+            Rule::Covers(..) => None,
+            Rule::Grows => grows(&before, &after),
             Rule::Same => before.difference(&after),
             Rule::All => before.classes.iter().find(|class| !after.covers(&class.copies)).map(lost),
             Rule::AllOf(least) => {
                 let mut classes = after.classes.iter().filter(|class| class.tokens >= *least);
                 classes.find(|class| !before.covers(&class.copies)).map(lost)
             }
-        };
-        Ok(text.map(|text| Broken { text, known: None }))
-    }
-
-    /// Classes that are lost or new although all that was added touches none of them.
-    fn grows(&self, before: &Answer, after: &Answer) -> Option<Broken> {
-        let (touching, rest): (Vec<&Shown>, Vec<&Shown>) =
-            after.classes.iter().partition(|class| class.copies.iter().any(|copy| copy.is_extra));
-        let rest: BTreeSet<&Shown> = rest.into_iter().collect();
-        let is_held = |class: &Shown| {
-            rest.contains(class)
-                || touching.iter().any(|other| {
-                    class.copies.iter().all(|copy| other.copies.iter().any(|theirs| theirs.contains(copy)))
-                })
-        };
-        let broken = |text: String, class: &Shown, hidden: &Side, shown: &Side| Broken {
-            text,
-            known: longer((hidden, &class.copies), (shown, &class.copies)),
-        };
-        let lost = before.classes.iter().find(|class| !is_held(class));
-        let new = || rest.iter().copied().find(|class| !before.classes.contains(*class));
-        lost.map(|class| broken(format!("lost: {class:?}"), class, &self.after, &self.before))
-            .or_else(|| new().map(|class| broken(format!("new: {class:?}"), class, &self.before, &self.after)))
+        })
     }
 
     /// Removes files for as long as the law stays broken, and writes what is left to `before` and `after`.
     pub fn shrink(&mut self, ground: &mut Ground) -> Result<()> {
         for path in self.before.files.keys().cloned().collect::<Vec<_>>() {
-            if matches!(&self.rule, Rule::Covers(copies, _) if copies.iter().any(|copy| Path::new(&copy.path) == path))
-            {
+            if matches!(&self.rule, Rule::Covers(copies) if copies.iter().any(|copy| Path::new(&copy.path) == path)) {
                 continue;
             }
             let names = &self.after.lens.names;
@@ -145,6 +109,22 @@ impl Case {
         let command = |name: &str, side: &Side| format!("dupi-lsp check {name} {}", side.arguments.join(" "));
         format!("{}\n{}\n", command("before", &self.before), command("after", &self.after))
     }
+}
+
+/// Classes that are lost or new although all that was added touches none of them.
+fn grows(before: &Answer, after: &Answer) -> Option<String> {
+    let (touching, rest): (Vec<&Shown>, Vec<&Shown>) =
+        after.classes.iter().partition(|class| class.copies.iter().any(|copy| copy.is_extra));
+    let rest: BTreeSet<&Shown> = rest.into_iter().collect();
+    let is_held = |class: &Shown| {
+        rest.contains(class)
+            || touching
+                .iter()
+                .any(|other| class.copies.iter().all(|copy| other.copies.iter().any(|theirs| theirs.contains(copy))))
+    };
+    let lost = before.classes.iter().find(|class| !is_held(class));
+    let new = || rest.iter().copied().find(|class| !before.classes.contains(*class));
+    lost.map(|class| format!("lost: {class:?}")).or_else(|| new().map(|class| format!("new: {class:?}")))
 }
 
 /// Draws laws for a workspace.
@@ -527,48 +507,5 @@ fn surrounded(rng: &mut Rng, before: Side, answer: &Answer) -> Option<Case> {
         }
     }
     let edited = edited.if_well_formed(&path)?;
-    case(SURROUNDINGS, what, before, vec![(path, edited)], Rule::Covers(class.copies.clone(), copies))
-}
-
-/// What [`longer`] is called in the fuzzer's output.
-const LONGER: &str = "J2.2";
-
-/// The finding that is known to break a law where what stands beside two copies has one shape, and had not on the other
-/// side of the law: their run is longer, and if that is too unlike to be shown, so is the rest of it not looked for.
-fn longer(hidden: (&Side, &[Copy]), shown: (&Side, &[Copy])) -> Option<&'static str> {
-    let (hidden, shown) = (alike_beside(hidden), alike_beside(shown));
-    hidden.into_iter().any(|pair| !shown.contains(&pair)).then_some(LONGER)
-}
-
-/// Pairs of copies, by their numbers, before which or after which units of one shape stand.
-fn alike_beside((side, copies): (&Side, &[Copy])) -> BTreeSet<(bool, usize, usize)> {
-    let mut pairs = BTreeSet::new();
-    for is_before in [true, false] {
-        let shapes: Vec<Option<Vec<Code>>> = copies.iter().map(|copy| beside(side, copy, is_before)).collect();
-        for (i, shape) in shapes.iter().enumerate() {
-            let others = (i + 1..shapes.len()).filter(|&j| shape.is_some() && shapes[j] == *shape);
-            pairs.extend(others.map(|j| (is_before, i, j)));
-        }
-    }
-    pairs
-}
-
-/// The shape of the unit that stands before a copy, or after it.
-fn beside(side: &Side, copy: &Copy, is_before: bool) -> Option<Vec<Code>> {
-    let path = Path::new(&copy.path);
-    let outline = outline(&side.files, path)?;
-    let solid = |at: usize| side.lens.solid(path, outline.text.as_bytes(), at);
-    let start = |unit: &Unit| outline.token(unit.start as usize).start;
-    let end = |unit: &Unit| outline.token(unit.end as usize - 1).end;
-    let is_extra =
-        |at: usize| side.lens.extra.get(path).is_some_and(|extra| extra.iter().any(|range| range.contains(&at)));
-    let units = &outline.lexed.units;
-    let first = units.iter().find(|unit| solid(start(unit)) == copy.start && !is_extra(start(unit)))?;
-    let mut list = units.iter().filter(|unit| unit.list == first.list);
-    let unit = if is_before {
-        list.rfind(|unit| start(unit) < start(first) && solid(end(unit)) <= copy.start)
-    } else {
-        list.find(|unit| solid(start(unit)) >= copy.end)
-    };
-    unit.map(|unit| outline.shape(unit))
+    case(SURROUNDINGS, what, before, vec![(path, edited)], Rule::Covers(copies))
 }

@@ -19,6 +19,7 @@ pub mod leaves;
 pub mod optional;
 mod parsers;
 mod scan;
+pub mod texts;
 pub mod token;
 
 use std::sync::OnceLock;
@@ -42,7 +43,8 @@ use token::{Lexed, Token};
 ///    functions, in objects; optional commas and semicolons are no tokens;
 ///    JavaScript and TypeScript pass over comments after a word that may be a name; several byte order marks at the
 ///    start of a text are no tokens.
-pub const VERSION: u32 = 3;
+/// 4: the words of long strings are tokens.
+pub const VERSION: u32 = 4;
 
 /// A fast lexer: tokens without a parse. Accepts any bytes.
 pub struct Lexer {
@@ -147,7 +149,7 @@ pub fn by_name(name: &str) -> Option<&'static Language> {
 }
 
 /// Tokens, comments and units of a file: by the fast lexer if the language has one, else by its grammar. Punctuation that
-/// means nothing is left out.
+/// means nothing is left out, and long strings are read inside.
 pub fn tokenize(language: &Language, src: &[u8], out: &mut Lexed) -> Result<(), ParseFailure> {
     out.clear();
     match &language.lexer {
@@ -159,6 +161,7 @@ pub fn tokenize(language: &Language, src: &[u8], out: &mut Lexed) -> Result<(), 
     }
     optional::drop(language, out);
     definitions::mark(language, src, out);
+    texts::split(language, src, out);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use dupi_grammars::token::{Lexed, Token, Unit};
-use dupi_grammars::{Language, Place, leaves, optional};
+use dupi_grammars::{Language, Place, leaves, optional, texts};
 use rayon::prelude::*;
 use tree_sitter::{Node, Tree};
 
@@ -91,6 +91,7 @@ pub fn compare_text(language: &'static Language, src: &[u8], name: &str) -> Outc
         return Outcome::default();
     }
     leaves::read(language, &tree, src, &mut slow);
+    texts::split(language, src, &mut slow);
     outcome.tokens = slow.tokens.len();
     tokens(language, src, name, &tree, &fast, &slow, &mut outcome);
     units(src, name, &tree, &fast, &slow, &mut outcome);

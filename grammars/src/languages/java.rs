@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_text_block_is_one_token() {
-        for string in ["\"\"\"\n a \"b\" \\\"\"\" c\"\"\"", "\"a \\\" b\"", "\"\"", "'\\''"] {
+        for string in ["\"\"\"\n\"b\" \\\"\"\"c\"\"\"", "\"a \\\" b\"", "\"\"", "'\\''"] {
             let src = format!("x({string});");
             assert_eq!(tokens(&src), ["x", "(", string, ")", ";"]);
         }

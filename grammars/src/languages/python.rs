@@ -588,7 +588,7 @@ mod tests {
         assert_eq!(tokens(r#"f"{f"{1:{'}'}}"}" x"#), r#"s:f"{f"{1:{'}'}}"}" i:x"#);
         assert_eq!(tokens(r#"rf"\{x["}"]}\"" x"#), r#"s:rf"\{x["}"]}\"" i:x"#);
         assert_eq!(tokens(r#"f"{{" f"\N{LEFT {}" x"#), r#"s:f"{{" s:f"\N{LEFT {}" i:x"#);
-        assert_eq!(tokens("f\"{x # \"}\n}\" x"), "s:f\"{x # \"}\n}\" i:x");
+        assert_eq!(tokens("f\"{x #\"}\n}\" x"), "s:f\"{x #\"}\n}\" i:x");
     }
 
     #[test]

@@ -170,20 +170,36 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// Grows with as many places as possible: where some must be left out, what all of them have is noted first, so that
+    /// what stands beside one copy makes no other one shorter.
     fn grow(&mut self) {
-        for side in [Side::After, Side::Before] {
-            while let Some(step) = self.step(side) {
-                if step.members.len() < self.run.places.len() {
-                    self.emit();
-                    self.run.keep(&step.members);
-                }
-                self.take(side, step);
-                if self.run.places.iter().any(|place| place.range().len() as u32 > MAX_TOKENS) {
-                    return;
-                }
+        let mut sides = [Side::After, Side::Before];
+        while let Some((side, step)) = self.next(sides) {
+            if step.members.len() < self.run.places.len() {
+                self.emit();
+                self.run.keep(&step.members);
             }
+            self.take(side, step);
+            if self.run.places.iter().any(|place| place.range().len() as u32 > MAX_TOKENS) {
+                return;
+            }
+            sides.sort_by_key(|other| *other != side);
         }
         self.emit();
+    }
+
+    /// The step with the most places; with all of them, the first one.
+    fn next(&mut self, sides: [Side; 2]) -> Option<(Side, Step)> {
+        let mut next: Option<(Side, Step)> = None;
+        for side in sides {
+            let n_places = next.as_ref().map_or(0, |(_, step)| step.members.len());
+            if n_places < self.run.places.len()
+                && let Some(step) = self.step(side).filter(|step| step.members.len() > n_places)
+            {
+                next = Some((side, step));
+            }
+        }
+        next
     }
 
     fn take(&mut self, side: Side, step: Step) {

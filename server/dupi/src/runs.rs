@@ -101,7 +101,7 @@ impl Group {
 }
 
 /// One of the two sides of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Before,
     After,

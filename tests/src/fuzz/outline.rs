@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use dupi_grammars::token::{Code, Lexed, Unit};
+use dupi_grammars::token::{Lexed, STRING, Token, Unit};
 use dupi_grammars::{Language, by_path, tokenize};
 
 /// Words that begin a part to which all that follows belongs: to insert something beside one changes what a copy is.
@@ -43,11 +43,6 @@ impl Outline {
         token.start as usize..token.end as usize
     }
 
-    /// The codes of a unit's tokens.
-    pub fn shape(&self, unit: &Unit) -> Vec<Code> {
-        self.lexed.tokens[unit.start as usize..unit.end as usize].iter().map(|token| token.code).collect()
-    }
-
     /// Is a unit of a list a clause? What is inserted behind it may become part of it.
     pub fn has_clause(&self, list: u32) -> bool {
         let is_clause = |unit: &Unit| CLAUSES.contains(&&self.text[self.token(unit.start as usize)]);
@@ -85,7 +80,18 @@ impl Outline {
         let inside = |range: Range<u32>| (range.start as usize) < offset && offset < range.end as usize;
         !self.text[..offset].trim_end_matches('\r').ends_with('\\')
             && !self.lexed.tokens.iter().any(|token| inside(token.start..token.end))
+            && !self.is_within_text(offset)
             && !self.lexed.comments.iter().any(|comment| inside(comment.start..comment.end))
+    }
+
+    /// Between two words of a long string, or two strings side by side?
+    fn is_within_text(&self, offset: usize) -> bool {
+        let within = |pair: &[Token]| {
+            let [before, after] = [pair[0], pair[1]];
+            let between = before.end as usize..=after.start as usize;
+            before.code == STRING && after.code == STRING && between.contains(&offset)
+        };
+        self.lexed.tokens.windows(2).any(within)
     }
 
     /// Does the text hold a document of its own up to a word? What lies in it is no code, whatever it looks like.

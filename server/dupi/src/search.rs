@@ -347,6 +347,29 @@ pub mod tests {
             })
         }
 
+        /// In C#, Kotlin and Scala a function can be one long expression: it has hardly a statement.
+        #[test]
+        fn an_edited_function_of_one_expression_is_found() {
+            let method = |name: &str, order: &str| {
+                format!(
+                    "class Of{name} {{
+    public Rows {name}(Owners owners)
+        => Set<Row>(owners.Shared, tracked: true)
+            .Where(row => row.Owner.Name == owners.First(row.Number).Name && !row.IsGone)
+            .SelectMany(row => row.Parts, (row, part) => new {{ row, part, total = part.Price * row.Count }})
+            .GroupBy(both => both.part.Kind ?? both.row.Kind)
+            .Select(group => new Row(group.Key, group.Sum(both => both.total), group.Count() + 1))
+            .OrderBy(row => row.{order}.Value)
+            .ThenBy(row => row.Number)
+            .Take(owners.Most > 10 ? 10 : owners.Most);
+}}
+"
+                )
+            };
+            let texts = [("a.cs", &*method("Sorted", "Name")), ("b.cs", &*method("Ranked", "Rank.Last"))];
+            assert_eq!(shown(&texts, &Settings::default()), ["near 2-10 2-10"]);
+        }
+
         /// A statement of one shape beside two copies makes their run longer, and as a whole it is too unlike.
         #[test]
         fn what_stands_beside_copies_does_not_hide_them() {

@@ -11,8 +11,9 @@ use dupi_grammars::token::{Code, FIRST_FIXED, Unit, varies};
 
 use crate::blots::{Blotter, Blotting, mix};
 use crate::candidates::{KeptBlot, family_salt, kept_blots};
-use crate::class::named;
+use crate::class::{Fragment, named};
 use crate::document::Document;
+use crate::zones::{is_literal, is_table};
 
 /// The blots that lead to near copies: those that an index has with the default settings. Fixed, so that what is near
 /// depends neither on the minimum that is asked for nor on the blotter.
@@ -25,6 +26,8 @@ pub const MIN_TOKENS: u32 = 50;
 pub const MAX_TOKENS: u32 = 5000;
 /// Declarations (signatures, fields) resemble each other by their nature: so many tokens must stand in statements.
 const MIN_STEP_TOKENS: u32 = 25;
+/// … but a function can be one expression: of so many tokens, and no table.
+const MIN_EXPRESSION: u32 = 100;
 
 /// A container of which one part has this share of the tokens is only the frame around it.
 const FRAME_SHARE: f64 = 0.7;
@@ -264,6 +267,12 @@ struct Shape {
     word: Word,
 }
 
+/// Is what a definition holds no table and no literal?
+fn is_expression(document: &Document, unit: &Unit) -> bool {
+    let fragment = Fragment { document: 0, start: unit.start, end: unit.end };
+    !is_table(&document.codes[unit.start as usize..unit.end as usize]) && !is_literal(document, &fragment)
+}
+
 fn shapes(document: &Document) -> Vec<Shape> {
     let n = document.units.len();
     // For each unit the largest one directly below it, and whether a statement is.
@@ -286,7 +295,9 @@ fn shapes(document: &Document) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for (i, unit) in units() {
         let n_tokens = unit.end - unit.start;
-        let counts = largest[i].is_some()
+        let is_definition = unit.flags & Unit::DEFINITION != 0;
+        let is_function = is_definition && (has_step[i] || largest[i].is_none());
+        let counts = (largest[i].is_some() || is_definition)
             && (MIN_TOKENS..=MAX_TOKENS).contains(&n_tokens)
             && unit.flags & Unit::IMPORT == 0
             && !document.is_muted(unit.start, unit.end);
@@ -294,13 +305,14 @@ fn shapes(document: &Document) -> Vec<Shape> {
             continue;
         }
         let steps = Steps::within(document, i);
-        if steps.tokens < MIN_STEP_TOKENS {
+        let can_be_expression = is_function && n_tokens >= MIN_EXPRESSION;
+        if steps.tokens < MIN_STEP_TOKENS && !(can_be_expression && is_expression(document, unit)) {
             continue;
         }
-        let sort = match unit.flags & Unit::DEFINITION != 0 {
-            true if has_step[i] => Sort::Function,
-            true => Sort::Container,
-            false => Sort::Block,
+        let sort = match () {
+            _ if is_function => Sort::Function,
+            _ if is_definition => Sort::Container,
+            _ => Sort::Block,
         };
         // A class that is hardly more than one of its functions says nothing that the function does not say; but a
         // function that returns another is one with it.

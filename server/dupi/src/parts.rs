@@ -43,7 +43,15 @@ pub fn judge_parts(
     let Judgement { mut classes, leaders } = judge(documents, settings, &places, uses);
     classes.retain(|judged| !group.can_grow(documents, &judged.class.copies, uses));
     let n_whole = classes.len();
-    for part in Search::new(documents, settings, &leaders, uses).parts() {
+    let parts = Search::new(documents, settings, &leaders, uses).parts();
+    if parts.is_empty() {
+        return classes;
+    }
+    // What has other codes is there by a clash of hashes, and cannot be cut in the same way.
+    let codes = |place: &Fragment| tokens(documents, place).0;
+    let mut places: Vec<Fragment> = places.iter().filter(|place| codes(place) == codes(&leaders[0])).copied().collect();
+    places.sort_unstable();
+    for part in parts {
         let parts: Vec<Fragment> = places.iter().map(|place| cut(place, &part)).collect();
         for judged in judge(documents, settings, &parts, uses).classes {
             let copies = &judged.class.copies;

@@ -72,7 +72,7 @@ impl Letters {
 /// Places that could be copies of each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group {
-    /// In document order, without overlaps.
+    /// Without overlaps; documents in order, and in each of them outer lists before inner ones.
     pub places: Vec<Fragment>,
     /// Whether the run was found as the longest one that all places have.
     pub is_maximal: bool,

@@ -373,27 +373,28 @@ pub mod tests {
         /// A statement of one shape beside two copies makes their run longer, and as a whole it is too unlike.
         #[test]
         fn what_stands_beside_copies_does_not_hide_them() {
-            let function = |list: &str, beside: &str| {
+            let copy = |list: &str, beside: &str| {
                 format!(
-                    "func {beside}(list L) {{
-\tfor at, item := range {list}.items {{
-\t\tif item == nil || item.count > {list}.most {{
-\t\t\tcontinue
-\t\t}}
-\t\ttotal = total + item.price*item.count
-\t\tnote(at, item.name, total)
-\t}}
-\tsend(total, {list}.name, {list}.owner)
-\t{beside}
+                    "for (const item of {list}.items) {{
+    if (item == null || item.count > {list}.most) {{
+        continue;
+    }}
+    total = total + item.price * item.count;
+    note(item.name, total, item.price);
 }}
+send(total, {list}.name, {list}.owner);
+{beside}
 "
                 )
             };
-            let call = |name: &str| (0..60).map(|i| format!("{name}{i}, ")).collect::<String>();
-            let (one, other) = (format!("draw({})", call("a")), format!("draw({})", call("b")));
-            for (one, other) in [(one.as_str(), "go stop()"), (&one, &other)] {
-                let texts = [("a.go", &*function("list", one)), ("b.go", &*function("rows", other))];
-                assert_eq!(shown_runs(&texts, &Settings::default()), ["renamed 2-9 2-9"], "{other}");
+            let call = |name: &str| format!("draw({});", (0..60).map(|i| format!("{name}{i}, ")).collect::<String>());
+            for (one, other) in [(call("a"), "go(stop);".to_owned()), (call("a"), call("b"))] {
+                let texts = [("a.js", &*copy("list", &one)), ("b.js", &*copy("rows", &other))];
+                assert_eq!(shown_runs(&texts, &Settings::default()), ["renamed 1-8 1-8"], "{other}");
+                // The one in the inner list comes first in the file, and last among its lists.
+                let (inner, outer) = (copy("list", &one), copy("rows", &other));
+                let file = format!("function f() {{\nif (ok) {{\n{inner}}}\n{outer}}}\n");
+                assert_eq!(shown_runs(&[("a.js", &*file)], &Settings::default()), ["renamed 3-10 13-20"], "{other}");
             }
         }
 

@@ -10,13 +10,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use dupi_grammars::token::{Code, Unit};
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::class::{Class, Fragment, Kind, Zone};
 use crate::document::Document;
-use crate::fingerprint::{LastUses, id};
+use crate::fingerprint::{LastUses, fingerprint, id};
 use crate::judge::{content, zone};
-use crate::near::{Pattern, Tokens, code_of, renaming, tokens_of};
+use crate::near::{Pattern, Renaming, Tokens, code_of, tokens_of};
 use crate::runs::{By, Side};
 use crate::settings::{MIN_TOKENS, Settings};
 use crate::zones::is_table;
@@ -294,16 +293,17 @@ impl Walk<'_> {
         if is_joint {
             gaps.iter_mut().for_each(|gap| gap.end = gap.start);
         }
-        let common = self.common(members, &gaps);
         let gained = equal.iter().map(|range| range.len() as u32).min()?;
-        let lost = gaps.iter().map(|gap| gap.len() as u32).max()?.saturating_sub(common);
-        let matched = common + gained;
+        let most_left_out = gaps.iter().map(|gap| gap.len() as u32).max()?;
         let added = gaps.iter().zip(&equal).map(|(gap, equal)| gap.len() + equal.len());
         let longest =
             members.iter().zip(added).map(|((i, _), added)| self.run.places[*i].range().len() + added).max()?;
-        let is_like = f64::from(self.run.matched + matched) >= self.bar * longest as f64;
+        // No more is left out than is gained, and all in all enough corresponds.
+        let least = (self.bar * longest as f64).ceil() as u32;
+        let least = least.saturating_sub(self.run.matched + gained).max(most_left_out.saturating_sub(gained));
+        let matched = gained + self.common(members, &gaps, least)?;
         let members = members.iter().map(|(i, _)| *i).collect();
-        (gained >= lost && is_like).then_some(Step { members, gaps, equal, edges, matched })
+        Some(Step { members, gaps, equal, edges, matched })
     }
 
     /// The siblings beyond these, if they are equal everywhere.
@@ -321,10 +321,13 @@ impl Walk<'_> {
         all().skip(1).all(|(i, unit)| self.key(i, unit) == key).then_some(next)
     }
 
-    /// How many tokens the gaps have in common with the least of them.
-    fn common(&mut self, members: &[(usize, Unit)], gaps: &[Range<u32>]) -> u32 {
+    /// How many tokens all gaps have in common with the least of them, if these are `least` or more.
+    fn common(&mut self, members: &[(usize, Unit)], gaps: &[Range<u32>], least: u32) -> Option<u32> {
         if gaps.iter().any(|gap| gap.is_empty() || gap.len() > MAX_GAP) {
-            return 0;
+            return (least == 0).then_some(0);
+        }
+        if gaps.iter().any(|gap| gap.len() < least as usize) {
+            return None;
         }
         let read = |((i, _), gap): (&(usize, Unit), &Range<u32>)| {
             let mut tokens = tokens_of(self.run.places[*i].document, gap.clone());
@@ -337,8 +340,11 @@ impl Walk<'_> {
         tokens.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
         tokens.dedup();
         self.comparer.set(&tokens[0]);
-        let common = tokens.iter().map(|other| self.comparer.common(other, 0).unwrap_or(0)).min();
-        common.unwrap_or(0) as u32
+        let mut common = tokens[0].len();
+        for other in &tokens[1..] {
+            common = common.min(self.comparer.common(other, least as usize)?);
+        }
+        Some(common as u32)
     }
 
     /// Notes the run as it is, if it has a gap and its places are near copies. With fewer places than what was shown before
@@ -359,7 +365,7 @@ impl Walk<'_> {
         let spared = |place: &Place| settings.taboo.n_spared(place.document, place.first.start, place.last.end);
         let spared: Vec<usize> = (0..run.places.len()).filter(|&i| spared(&run.places[i]) >= ANCHOR_TOKENS).collect();
         run.keep(&spared);
-        let leader = leader(&run)?;
+        let leader = leader(&run, self.uses)?;
         let similarities: Vec<f64> = (0..run.places.len()).map(|i| self.similarity(&run, leader, i)).collect();
         let place = |&i: &usize| {
             let place: &Place = &run.places[i];
@@ -412,19 +418,19 @@ impl Walk<'_> {
         let (gaps, equal): (Vec<&Part>, Vec<&Part>) = run.parts.iter().partition(|part| part.is_gap);
         let read = |part: &&Part, i: usize| tokens_of(run.places[i].document, part.ranges[i].clone());
         let pairs = |part: &&Part| read(part, other).into_iter().zip(read(part, leader)).collect::<Vec<_>>();
-        let mut names = None;
+        let mut renaming = None;
         let mut common = match self.by {
             By::Text => equal.iter().map(|part| part.ranges[leader].len()).sum(),
             By::Structure => {
                 let pairs: Vec<(u32, u32)> = equal.iter().flat_map(pairs).collect();
-                let names = names.insert(renaming(pairs.iter().copied()));
-                pairs.iter().filter(|(other, leader)| names.get(other).unwrap_or(other) == leader).count()
+                let renaming = renaming.insert(Renaming::of(pairs.iter().copied()));
+                pairs.iter().filter(|(other, leader)| renaming.apply(*other) == *leader).count()
             }
         };
         for gap in gaps.iter().filter(|gap| gap.ranges[other].len().max(gap.ranges[leader].len()) <= MAX_GAP) {
             let mut renamed = read(gap, other);
-            if let Some(names) = &names {
-                renamed.iter_mut().for_each(|token| *token = *names.get(token).unwrap_or(token));
+            if let Some(renaming) = &renaming {
+                renamed.iter_mut().for_each(|token| *token = renaming.apply(*token));
             }
             self.comparer.set(&renamed);
             common += self.comparer.common(&read(gap, leader), 0).unwrap_or(0);
@@ -435,11 +441,11 @@ impl Walk<'_> {
 }
 
 /// The place whose text is the most common one, and has the least hash of these.
-fn leader(run: &Run) -> Option<usize> {
+fn leader(run: &Run, uses: &mut LastUses) -> Option<usize> {
     let hash = |place: &Place| {
-        let bytes: Vec<u8> =
-            tokens_of(place.document, place.range()).iter().flat_map(|token| token.to_le_bytes()).collect();
-        xxh3_64(&bytes)
+        let (codes, symbols) = place.document.read_tokens(place.first.start, place.last.end);
+        uses.read_none(symbols.len());
+        fingerprint(codes, symbols, uses.distances()).exact
     };
     let hashes: Vec<u64> = run.places.iter().map(hash).collect();
     let n_equal = |hash: u64| hashes.iter().filter(|other| **other == hash).count();

@@ -1,4 +1,4 @@
-//! Near copies: bodies that correspond but for edits. What a body is (`bodies`), when two are near (`relation`, `lcs`),
+//! Near copies: bodies that correspond but for edits. What a body is (`bodies`), when two are near (`relation`, `renaming`, `lcs`),
 //! which are near which (`graph`: found anew by `find`, by changes by `update` with the help of a `table`), what classes
 //! they make (`classes`), and how that is kept (`file`).
 //!
@@ -12,6 +12,7 @@ mod find;
 mod graph;
 mod lcs;
 mod relation;
+mod renaming;
 mod table;
 mod update;
 
@@ -23,7 +24,7 @@ pub use file::{Kept, is_whole, read, write};
 pub use find::Stop;
 pub use graph::{Graph, Place};
 pub(crate) use lcs::Pattern;
-pub(crate) use relation::renaming;
+pub(crate) use renaming::Renaming;
 pub use table::Table;
 pub use update::Changed;
 

@@ -1,6 +1,7 @@
 //! A map from numbers to numbers that is emptied at no cost: for sequences that are read one after the other.
 
-use crate::blots::mix;
+/// Spreads the bits of a key upwards (the golden ratio).
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Open-addressed. A slot counts only if its stamp is the current one.
 pub struct Numbers<Key = u32> {
@@ -36,7 +37,7 @@ impl<Key: Copy + Default + Eq + Into<u64>> Numbers<Key> {
     #[inline]
     fn find(&self, key: Key) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = mix(key.into()) as usize & mask;
+        let mut at = (key.into().wrapping_mul(SPREAD) >> 32) as usize & mask;
         while self.slots[at].stamp == self.stamp && self.slots[at].key != key {
             at = (at + 1) & mask;
         }

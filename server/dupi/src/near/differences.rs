@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::bodies::{Tokens, code_of};
 use super::lcs::Pattern;
-use super::relation::renaming;
+use super::renaming::Renaming;
 
 /// Tokens between two differences that are too few to be told apart from them: a bracket, a comma.
 const MAX_BETWEEN: u32 = 2;
@@ -65,8 +65,8 @@ fn changes(own: &Tokens, other: &Tokens) -> Vec<Change> {
     } else {
         pattern.set(&own_codes);
         let aligned = pattern.align(&other_codes);
-        let names = renaming(aligned.iter().map(|&(i, j)| (own[i as usize], other[j as usize])));
-        let mapped: Vec<u32> = own.iter().map(|token| *names.get(token).unwrap_or(token)).collect();
+        let renaming = Renaming::of(aligned.iter().map(|&(i, j)| (own[i as usize], other[j as usize])));
+        let mapped: Vec<u32> = own.iter().map(|&token| renaming.apply(token)).collect();
         pattern.set(&mapped);
         pattern.align(other)
     };

@@ -23,7 +23,7 @@ pub struct Pattern {
 const NO_ROW: u32 = u32::MAX;
 
 /// After how many numbers of the other sequence it is asked whether enough can still be common.
-const STEPS: usize = 64;
+const STEPS: usize = 16;
 
 /// How far apart two places can be that correspond in a common subsequence of some length: the one sequence has so many
 /// numbers more than that, and the other one so many.

@@ -2,13 +2,9 @@
 //!
 //! A function of the two words alone, the same from either side.
 
-use std::collections::HashMap;
-
-use dupi_grammars::token::IDENTIFIER;
-use xxhash_rust::xxh3::Xxh3DefaultBuilder;
-
 use super::bodies::{Body, FIRST_TEXT, MIN_TOKENS, Sort, Word, code_of};
 use super::lcs::Pattern;
+use super::renaming::Renaming;
 use crate::numbers::Numbers;
 use crate::settings::MIN_SIMILARITY;
 
@@ -140,8 +136,6 @@ pub fn counts_in_tests(a: &Word, b: &Word, common: u32, min_similarity: f64) -> 
     f64::from(longer) >= demand.least(MIN_TEST) && demand.bar(a, b).is_some_and(|bar| common as usize >= least(bar))
 }
 
-type Names = HashMap<u32, u32, Xxh3DefaultBuilder>;
-
 /// How two bodies can be near copies, by what is known without their tokens: how many tokens must correspond by text, and
 /// how many after a renaming. Nothing, if that is not possible.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -271,9 +265,9 @@ impl Comparer {
         } else {
             own_codes.align(&self.other_codes)
         };
-        let names = renaming(pairs.iter().map(|&(i, j)| (from[i as usize], to[j as usize])));
+        let renaming = Renaming::of(pairs.iter().map(|&(i, j)| (from[i as usize], to[j as usize])));
         mapped.clear();
-        mapped.extend(from.iter().map(|token| *names.get(token).unwrap_or(token)));
+        mapped.extend(from.iter().map(|&token| renaming.apply(token)));
         self.renamed.set(mapped);
         let common = self.renamed.common(to, least)?;
         if common == mapped.len().min(to.len()) && is_within(mapped, to) && mapped.len() != to.len() {
@@ -290,24 +284,6 @@ impl Comparer {
 fn is_within(a: &[u32], b: &[u32]) -> bool {
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     long.windows(short.len()).any(|window| window == short)
-}
-
-/// The one-to-one map of names that most of the aligned tokens ask for.
-pub fn renaming(aligned: impl Iterator<Item = (u32, u32)>) -> Names {
-    let mut votes: HashMap<(u32, u32), u32, Xxh3DefaultBuilder> = HashMap::default();
-    for (from, to) in aligned.filter(|&(from, _)| code_of(from) == IDENTIFIER) {
-        *votes.entry((from, to)).or_default() += 1;
-    }
-    let mut votes: Vec<((u32, u32), u32)> = votes.into_iter().collect();
-    votes.sort_unstable_by_key(|&((from, to), n)| (std::cmp::Reverse(n), from != to, from, to));
-    let (mut there, mut back) = (Names::default(), Names::default());
-    for ((from, to), _) in votes {
-        if !there.contains_key(&from) && !back.contains_key(&to) {
-            there.insert(from, to);
-            back.insert(to, from);
-        }
-    }
-    there
 }
 
 /// The passages of a body, and its names and literals: two near copies have not only single words in common.

@@ -6,6 +6,7 @@
 //! work is bounded by what judging has found, and a run depends on the documents of its anchor alone.
 
 use std::cmp::Reverse;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -33,6 +34,8 @@ const MAX_TOKENS: u32 = 50_000;
 const MORE_TOKENS: u32 = 50;
 /// So many ways to go on are tried at one place.
 const MAX_TRIES: usize = 8;
+/// So many runs grow from an anchor, each with other places.
+const MAX_BRANCHES: usize = 8;
 /// Added to the similarity that is asked for: what lies between two equal runs is looked at because it lies there.
 const EXTRA: f64 = 0.1;
 /// … and if names are not the same, or all copies stand in tests.
@@ -129,6 +132,20 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    fn take(&mut self, side: Side, step: Step) {
+        for (place, edge) in self.places.iter_mut().zip(step.edges) {
+            match side {
+                Side::Before => place.first = edge,
+                Side::After => place.last = edge,
+            }
+        }
+        if step.gaps.iter().any(|gap| !gap.is_empty()) {
+            self.parts.push(Part { is_gap: true, ranges: step.gaps });
+        }
+        self.parts.push(Part { is_gap: false, ranges: step.equal });
+        self.matched += step.matched;
+    }
+
     fn has_gap(&self) -> bool {
         self.parts.iter().any(|part| part.is_gap)
     }
@@ -143,6 +160,9 @@ impl Run<'_> {
 
 /// How long a unit is, and how it starts and ends.
 type Shape = (usize, Option<[Code; 8]>, Option<[Code; 8]>);
+
+/// Units that are equal: in some of the places the first one of them.
+type Way = Vec<(usize, Unit)>;
 
 /// A way to go on: for some of the places the siblings that are left out and those that are equal.
 struct Step {
@@ -169,54 +189,73 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Grows with as many places as possible: where some must be left out, what all of them have is noted first, so that
-    /// what stands beside one copy makes no other one shorter.
+    /// Grows as far as all places go, then with those of them that go further: what stands beside one copy makes no other
+    /// one shorter.
     fn grow(&mut self) {
-        let mut sides = [Side::After, Side::Before];
-        while let Some((side, step)) = self.next(sides) {
-            if step.members.len() < self.run.places.len() {
-                self.emit();
-                self.run.keep(&step.members);
+        let mut branches = VecDeque::from([(self.run.clone(), self.shown)]);
+        let mut n_branches = 1;
+        while let Some((run, shown)) = branches.pop_front() {
+            (self.run, self.shown) = (run, shown);
+            if !self.grow_whole() {
+                continue;
             }
-            self.take(side, step);
+            self.emit();
+            for (side, step) in self.branches() {
+                if n_branches < MAX_BRANCHES {
+                    n_branches += 1;
+                    let mut run = self.run.clone();
+                    run.keep(&step.members);
+                    run.take(side, step);
+                    branches.push_back((run, self.shown));
+                }
+            }
+        }
+    }
+
+    /// Grows with all places. Says whether the run is short enough then.
+    fn grow_whole(&mut self) -> bool {
+        let mut sides = [Side::After, Side::Before];
+        while let Some((side, step)) = sides.into_iter().find_map(|side| Some((side, self.step(side)?))) {
+            self.run.take(side, step);
             if self.run.places.iter().any(|place| place.range().len() as u32 > MAX_TOKENS) {
-                return;
+                return false;
             }
             sides.sort_by_key(|other| *other != side);
         }
-        self.emit();
+        true
     }
 
-    /// The step with the most places; with all of them, the first one.
-    fn next(&mut self, sides: [Side; 2]) -> Option<(Side, Step)> {
-        let mut next: Option<(Side, Step)> = None;
-        for side in sides {
-            let n_places = next.as_ref().map_or(0, |(_, step)| step.members.len());
-            if n_places < self.run.places.len()
-                && let Some(step) = self.step(side).filter(|step| step.members.len() > n_places)
-            {
-                next = Some((side, step));
-            }
-        }
-        next
-    }
-
-    fn take(&mut self, side: Side, step: Step) {
-        for (place, edge) in self.run.places.iter_mut().zip(step.edges) {
-            match side {
-                Side::Before => place.first = edge,
-                Side::After => place.last = edge,
-            }
-        }
-        if step.gaps.iter().any(|gap| !gap.is_empty()) {
-            self.run.parts.push(Part { is_gap: true, ranges: step.gaps });
-        }
-        self.run.parts.push(Part { is_gap: false, ranges: step.equal });
-        self.run.matched += step.matched;
-    }
-
-    /// Where the run goes on: in as many places as possible, with as little left out as possible.
+    /// Where the run goes on in all places.
     fn step(&mut self, side: Side) -> Option<Step> {
+        let n_places = self.run.places.len();
+        let ways = self.ways(side).into_iter().filter(|way| way.len() == n_places);
+        ways.take(MAX_TRIES).find_map(|way| self.step_to(side, &way))
+    }
+
+    /// Where the run goes on in some of its places: those that are not among the places of another step.
+    fn branches(&mut self) -> Vec<(Side, Step)> {
+        let n_places = self.run.places.len();
+        let mut branches: Vec<(Side, Step)> = Vec::new();
+        if n_places == 2 {
+            return branches;
+        }
+        let mut ways: Vec<(Side, Way)> = Vec::new();
+        for side in [Side::After, Side::Before] {
+            let some = self.ways(side).into_iter().filter(|way| way.len() < n_places);
+            ways.extend(some.take(MAX_TRIES).map(|way| (side, way)));
+        }
+        ways.sort_by_key(|(_, way)| Reverse(way.len()));
+        for (side, way) in ways {
+            let is_within = |step: &Step| way.iter().all(|(place, _)| step.members.contains(place));
+            if !branches.iter().any(|(_, step)| is_within(step)) {
+                branches.extend(self.step_to(side, &way).map(|step| (side, step)));
+            }
+        }
+        branches
+    }
+
+    /// Ways to go on, those with the most places first, and of these those that leave out least.
+    fn ways(&mut self, side: Side) -> Vec<Way> {
         let windows: Vec<Vec<Unit>> = (0..self.run.places.len()).map(|i| self.window(i, side)).collect();
         let units = windows.iter().enumerate().flat_map(|(i, window)| (0..window.len()).map(move |at| (i, at)));
         let mut shapes: Vec<(Shape, usize, usize)> =
@@ -235,10 +274,7 @@ impl Walk<'_> {
         ways.sort_by_key(|way| (Reverse(way.len()), left_out(way) / way.len(), left_out(way), way[0].0));
         // Without a gap it is a longer run of some of the places, which is a class of its own.
         ways.retain(|way| self.run.has_gap() || left_out(way) > 0);
-        ways.into_iter().take(MAX_TRIES).find_map(|way| {
-            let members: Vec<(usize, Unit)> = way.iter().map(|&(_, i, at)| (i, windows[i][at])).collect();
-            self.step_to(side, &members)
-        })
+        ways.iter().map(|way| way.iter().map(|&(_, i, at)| (i, windows[i][at])).collect()).collect()
     }
 
     /// The siblings beside a place, the nearest first.

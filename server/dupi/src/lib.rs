@@ -76,7 +76,7 @@ pub use skip::{Skip, SkipReason};
 /// 3: renamed near copies of short and simple functions agree in more.
 /// 4: runs with gaps; blots for runs of 50 tokens at any larger minimum.
 /// 5: parts of runs that are too unlike as a whole.
-/// 6: runs with gaps grow as far as all places go, before some are left out.
+/// 6: runs with gaps grow as far as all places go, then with those that go further.
 /// 7: functions that are one expression can be near copies.
 pub const VERSION: u32 = 7;
 

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use dupi_grammars::token::{Code, FIRST_FIXED, Unit, varies};
+use dupi_grammars::token::{Code, FIRST_FIXED, OPEN_BRACE, OPEN_BRACKET, OPEN_PAREN, Unit, varies};
 
 use crate::blots::{Blotter, Blotting, mix};
 use crate::candidates::{KeptBlot, family_salt, kept_blots};
@@ -267,10 +267,15 @@ struct Shape {
     word: Word,
 }
 
-/// Is what a definition holds no table and no literal?
+/// Is a definition a function, by its parameters, and what it holds neither a table nor a literal?
 fn is_expression(document: &Document, unit: &Unit) -> bool {
+    let is_core = |inner: &&Unit| inner.flags & Unit::CORE != 0 && inner.end == unit.end;
+    let start = document.units_in(unit.start, unit.end).find(is_core).map_or(unit.start, |core| core.start);
+    let is_bracket = |code: &&Code| [OPEN_PAREN, OPEN_BRACE, OPEN_BRACKET].contains(*code);
     let fragment = Fragment { document: 0, start: unit.start, end: unit.end };
-    !is_table(&document.codes[unit.start as usize..unit.end as usize]) && !is_literal(document, &fragment)
+    document.codes[start as usize..unit.end as usize].iter().find(is_bracket) == Some(&OPEN_PAREN)
+        && !is_table(&document.codes[unit.start as usize..unit.end as usize])
+        && !is_literal(document, &fragment)
 }
 
 fn shapes(document: &Document) -> Vec<Shape> {

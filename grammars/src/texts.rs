@@ -1,7 +1,7 @@
 //! Long strings are read inside: each of their words is a token, so that SQL, templates and messages of several lines count
 //! by what they say, and are compared word by word.
 //!
-//! Short strings stay one token each: a copy with other messages has the same structure. So do docstrings, which are
+//! Strings of one line stay one token each: a copy with other messages has the same structure. So do docstrings, which are
 //! comments in the form of code.
 
 use crate::Language;
@@ -10,9 +10,9 @@ use crate::token::{Lexed, STRING, Token, Unit};
 /// The language in which a string that is a statement by itself is a docstring.
 const WITH_DOCSTRINGS: &str = "python";
 
-/// A string is long if it has so many words, and two lines or so many bytes.
+/// A string is long if it has two lines and so many words. One of a single line stays whole however long it is: it is told
+/// from others like it by its class alone, as all literals are.
 const LONG_WORDS: usize = 4;
-const LONG_BYTES: usize = 120;
 
 /// Puts the words of long strings in their places.
 pub fn split(language: &Language, src: &[u8], lexed: &mut Lexed) {
@@ -46,7 +46,7 @@ fn text<'a>(src: &'a [u8], token: &Token) -> &'a [u8] {
 }
 
 fn is_long(text: &[u8]) -> bool {
-    (text.len() >= LONG_BYTES || memchr::memchr(b'\n', text).is_some())
+    memchr::memchr(b'\n', text).is_some()
         && text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).nth(LONG_WORDS - 1).is_some()
 }
 
@@ -113,12 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn a_string_of_one_line_is_one_token_unless_it_is_long() {
+    fn a_string_of_one_line_is_one_token() {
         let Some(language) = crate::by_name("python") else { return };
         let call = |text: &str| texts(language, &format!("f({text:?})")).len();
         assert_eq!(call("a message of some words that differs from copy to copy"), 4);
-        assert_eq!(call(&"no-blank".repeat(40)), 4);
-        assert_eq!(call(&"select one, two from three where four = 5 ".repeat(4)), 3 + 4 * 9 + 1);
+        assert_eq!(call(&"select one, two from three where four = 5 ".repeat(4)), 4);
     }
 
     #[test]

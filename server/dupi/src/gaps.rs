@@ -6,11 +6,12 @@
 //! work is bounded by what judging has found, and a run depends on the documents of its anchor alone.
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
 use dupi_grammars::token::{Code, Unit};
+use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
 use crate::class::{Class, Fragment, Kind, Zone};
 use crate::document::Document;
@@ -49,12 +50,26 @@ const MAX_GAP: usize = 4096;
 /// Keeps the id of a run with gaps apart from that of its leader's exact copies.
 const SALT: u64 = 0x6761_7073;
 
+/// What anchors of one run would read and judge again. Only for speed: the runs are the same without it.
+#[derive(Default)]
+pub struct Memory {
+    uses: LastUses,
+    /// The keys of units, by what makes them equal, their document and their tokens.
+    keys: HashMap<(By, u32, u32, u32), u64, Xxh3DefaultBuilder>,
+    /// What has become of runs, by their parts.
+    classes: HashMap<(By, Vec<u32>), Option<Class>, Xxh3DefaultBuilder>,
+}
+
+/// So much is remembered at most.
+const MAX_KEYS: usize = 1 << 16;
+const MAX_CLASSES: usize = 1 << 10;
+
 /// The runs with gaps around the places of a class.
 pub fn runs_around(
     documents: &[Arc<Document>],
     anchor: &Class,
     settings: &Settings,
-    uses: &mut LastUses,
+    memory: &mut Memory,
 ) -> Vec<Class> {
     let is_anchor = anchor.tokens >= ANCHOR_TOKENS
         && anchor.copies.len() <= MAX_PLACES
@@ -66,8 +81,16 @@ pub fn runs_around(
     let bar = settings.min_similarity + EXTRA + if by == By::Structure { RENAMED_EXTRA } else { 0.0 };
     let run = Run { parts: vec![Part::equal(&places)], places, matched: anchor.tokens };
     let shown = (anchor.copies.len(), anchor.tokens);
-    let mut walk =
-        Walk { run, shown, by, bar: bar.min(MAX_BAR), settings, uses, comparer: Pattern::default(), found: Vec::new() };
+    let mut walk = Walk {
+        run,
+        shown,
+        by,
+        bar: bar.min(MAX_BAR),
+        settings,
+        memory,
+        comparer: Pattern::default(),
+        found: Vec::new(),
+    };
     walk.grow();
     walk.found
 }
@@ -119,6 +142,13 @@ struct Part {
 impl Part {
     fn equal(places: &[Place]) -> Part {
         Part { is_gap: false, ranges: places.iter().map(Place::range).collect() }
+    }
+
+    /// What tells it from other parts.
+    fn numbers(&self, places: &[Place]) -> Vec<u32> {
+        let places = places.iter().zip(&self.ranges);
+        let numbers = places.flat_map(|(place, range)| [place.number, range.start, range.end]);
+        std::iter::once(u32::from(self.is_gap)).chain(numbers).collect()
     }
 }
 
@@ -181,7 +211,7 @@ struct Walk<'a> {
     /// The share of the tokens that must correspond.
     bar: f64,
     settings: &'a Settings,
-    uses: &'a mut LastUses,
+    memory: &'a mut Memory,
     comparer: Pattern,
     found: Vec<Class>,
     /// How many places and matched tokens the class has that was shown last, the anchor at first.
@@ -300,7 +330,13 @@ impl Walk<'_> {
     }
 
     fn key(&mut self, place: usize, unit: &Unit) -> u64 {
-        self.by.key_of(self.run.places[place].document, unit, self.uses)
+        let Place { document, number, .. } = self.run.places[place];
+        let Memory { uses, keys, .. } = &mut *self.memory;
+        if keys.len() > MAX_KEYS {
+            keys.clear();
+        }
+        let key = keys.entry((self.by, number, unit.start, unit.end));
+        *key.or_insert_with(|| self.by.key_of(document, unit, uses))
     }
 
     /// The step to these units, one in each of its places, and on as far as the units behind them are equal. None, if more
@@ -389,10 +425,25 @@ impl Walk<'_> {
         let (n_places, matched) = (self.run.places.len(), self.run.matched);
         let is_more = n_places == self.shown.0 || matched >= self.shown.1 + MORE_TOKENS;
         if self.run.has_gap() && is_more {
-            let class = self.class();
+            let class = self.known_class();
             self.shown = if class.is_some() { (n_places, matched) } else { self.shown };
             self.found.extend(class);
         }
+    }
+
+    fn known_class(&mut self) -> Option<Class> {
+        let mut parts: Vec<Vec<u32>> = self.run.parts.iter().map(|part| part.numbers(&self.run.places)).collect();
+        parts.sort_unstable();
+        let key = (self.by, parts.concat());
+        if let Some(known) = self.memory.classes.get(&key) {
+            return known.clone();
+        }
+        let class = self.class();
+        if self.memory.classes.len() > MAX_CLASSES {
+            self.memory.classes.clear();
+        }
+        self.memory.classes.insert(key, class.clone());
+        class
     }
 
     fn class(&mut self) -> Option<Class> {
@@ -401,7 +452,7 @@ impl Walk<'_> {
         let spared = |place: &Place| settings.taboo.n_spared(place.document, place.first.start, place.last.end);
         let spared: Vec<usize> = (0..run.places.len()).filter(|&i| spared(&run.places[i]) >= ANCHOR_TOKENS).collect();
         run.keep(&spared);
-        let leader = leader(&run, self.uses)?;
+        let leader = leader(&run, &mut self.memory.uses)?;
         let similarities: Vec<f64> = (0..run.places.len()).map(|i| self.similarity(&run, leader, i)).collect();
         let place = |&i: &usize| {
             let place: &Place = &run.places[i];
@@ -440,8 +491,8 @@ impl Walk<'_> {
         if content(of_leader.document, &fragment(&leader), is_table(codes)).is_some() {
             return None;
         }
-        self.uses.read(codes, symbols);
-        let id = id(of_leader.document, codes, self.uses.distances(), SALT);
+        self.memory.uses.read(codes, symbols);
+        let id = id(of_leader.document, codes, self.memory.uses.distances(), SALT);
         Some(Class { id, kind: Kind::Near, zone, tokens, lines, similarity, copies, at })
     }
 

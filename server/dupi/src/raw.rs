@@ -15,7 +15,7 @@ use crate::candidates::family_salt;
 use crate::class::{Class, Fragment, Zone};
 use crate::document::Document;
 use crate::fingerprint::LastUses;
-use crate::gaps::runs_around;
+use crate::gaps::{Memory, runs_around};
 use crate::ignore::Matcher;
 use crate::judge::{Judged, parts_need_equal_text};
 use crate::nesting::{drop_nested, drop_repeated};
@@ -56,19 +56,20 @@ pub fn judged(documents: &[Arc<Document>], settings: &Settings, groups: &[Group]
         })
         .flatten_iter()
         .collect();
-    // Found by structure, by text and as a single unit: one is enough.
+    // Found by structure, by text and as a single unit: one is enough. In the order of places, since neighbours are often
+    // anchors of one run.
     anchors.par_sort_unstable_by(|(key, a), (other, b)| {
         let (a, b) = (&a.class, &b.class);
-        (key, &a.copies, a.kind, a.id).cmp(&(other, &b.copies, b.kind, b.id))
+        (&a.copies, a.kind, a.id, key).cmp(&(&b.copies, b.kind, b.id, other))
     });
     anchors.dedup_by(|next, anchor| next.0 == anchor.0 && next.1.class == anchor.1.class);
-    let with_runs = |uses: &mut LastUses, (key, Judged { class, is_shown }): (u64, Judged)| {
-        let mut classes = runs_around(documents, &class, settings, uses);
+    let with_runs = |memory: &mut Memory, (key, Judged { class, is_shown }): (u64, Judged)| {
+        let mut classes = runs_around(documents, &class, settings, memory);
         classes.extend(is_shown.then_some(class));
         classes.into_iter().map(move |class| Raw { key, class })
     };
     let anchors = anchors.into_par_iter().with_min_len(16).with_max_len(256);
-    let mut raw: Vec<Raw> = anchors.map_init(LastUses::default, with_runs).flatten_iter().collect();
+    let mut raw: Vec<Raw> = anchors.map_init(Memory::default, with_runs).flatten_iter().collect();
     // Found from several pieces of one content: one is enough.
     raw.par_sort_unstable_by(|a, b| {
         let by_place = (a.key, &a.class.copies).cmp(&(b.key, &b.class.copies));

@@ -385,7 +385,7 @@ impl Letters {
 }
 
 /// Which fingerprint makes two letters equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum By {
     Text,
     Structure,

@@ -103,6 +103,14 @@ pub fn functions_of(path: &Path) -> Vec<Function> {
         .collect()
 }
 
+/// Does a place lie between two words of a long string, or two strings side by side? A comment there would be text.
+pub fn is_within_text(tokens: &[Token], offset: usize) -> bool {
+    tokens.windows(2).any(|pair| {
+        let between = pair[0].end as usize..=pair[1].start as usize;
+        pair.iter().all(|token| token.code == STRING) && between.contains(&offset)
+    })
+}
+
 fn is_inside(inner: &Unit, outer: &Unit) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
@@ -151,8 +159,13 @@ impl Function {
 
     pub fn commented(&self) -> String {
         let mark = self.language.line_comment;
+        let mut start = 0;
         let lines = self.text.lines().map(|line| {
-            if self.text.contains("</") || self.text.contains("/>") {
+            let is_text = is_within_text(&self.tokens, start);
+            start += line.len() + 1;
+            if is_text {
+                format!("{line}\n")
+            } else if self.text.contains("</") || self.text.contains("/>") {
                 // Between tags a comment would be text.
                 if line.ends_with(';') { format!("{line} /* why {{ ( */\n") } else { format!("{line}\n") }
             } else {

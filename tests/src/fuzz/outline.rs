@@ -3,8 +3,10 @@
 use std::ops::Range;
 use std::path::Path;
 
-use dupi_grammars::token::{Lexed, STRING, Token, Unit};
+use dupi_grammars::token::{Lexed, Unit};
 use dupi_grammars::{Language, by_path, tokenize};
+
+use crate::planting::is_within_text;
 
 /// Words that begin a part to which all that follows belongs: to insert something beside one changes what a copy is.
 const CLAUSES: [&str; 11] =
@@ -80,18 +82,8 @@ impl Outline {
         let inside = |range: Range<u32>| (range.start as usize) < offset && offset < range.end as usize;
         !self.text[..offset].trim_end_matches('\r').ends_with('\\')
             && !self.lexed.tokens.iter().any(|token| inside(token.start..token.end))
-            && !self.is_within_text(offset)
+            && !is_within_text(&self.lexed.tokens, offset)
             && !self.lexed.comments.iter().any(|comment| inside(comment.start..comment.end))
-    }
-
-    /// Between two words of a long string, or two strings side by side?
-    fn is_within_text(&self, offset: usize) -> bool {
-        let within = |pair: &[Token]| {
-            let [before, after] = [pair[0], pair[1]];
-            let between = before.end as usize..=after.start as usize;
-            before.code == STRING && after.code == STRING && between.contains(&offset)
-        };
-        self.lexed.tokens.windows(2).any(within)
     }
 
     /// Does the text hold a document of its own up to a word? What lies in it is no code, whatever it looks like.

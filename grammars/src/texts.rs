@@ -10,8 +10,8 @@ use crate::token::{Lexed, STRING, Token, Unit};
 /// The language in which a string that is a statement by itself is a docstring.
 const WITH_DOCSTRINGS: &str = "python";
 
-/// A string is long if it has two lines and so many words. One of a single line stays whole however long it is: it is told
-/// from others like it by its class alone, as all literals are.
+/// A string is long if it has two lines and so many words. One line is never long: two functions that differ in a message
+/// have the same structure.
 const LONG_WORDS: usize = 4;
 
 /// Puts the words of long strings in their places.

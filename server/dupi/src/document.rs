@@ -235,6 +235,13 @@ impl Document {
         self.units[from..].iter().take_while(move |unit| unit.start < end).filter(move |unit| unit.end <= end)
     }
 
+    /// The units side by side of which a range of tokens is made.
+    pub fn siblings_in(&self, start: u32, end: u32) -> impl Iterator<Item = &Unit> {
+        let mut units = self.units_in(start, end).peekable();
+        let list = units.peek().map(|unit| unit.list);
+        units.filter(move |unit| Some(unit.list) == list)
+    }
+
     /// The line (from 0) on which a token starts.
     pub fn line(&self, token: u32) -> u32 {
         self.line_starts.partition_point(|&first| first <= token).saturating_sub(1) as u32

@@ -41,7 +41,7 @@ impl LastUses {
         self.roles = Some(roles);
     }
 
-    /// Takes so many symbols for names that never come back, for who asks for the text alone.
+    /// Says of so many symbols that they never come back. That is enough for a fingerprint of the text alone.
     pub fn read_none(&mut self, n_symbols: usize) {
         self.distances.clear();
         self.distances.resize(n_symbols, NEVER);

@@ -27,7 +27,7 @@ use crate::zones::is_table;
 pub const ANCHOR_TOKENS: u32 = MIN_TOKENS;
 /// So many siblings beside a place are looked at; a gap has fewer.
 const WINDOW: usize = 6;
-/// What stands in more places is an idiom and no copy that somebody edited.
+/// A class with more places is an idiom: nobody copied it and edited the copy.
 const MAX_PLACES: usize = 64;
 /// Longer runs stay in their pieces: each anchor would read all of them.
 const MAX_TOKENS: u32 = 50_000;
@@ -44,7 +44,7 @@ const RENAMED_EXTRA: f64 = 0.05;
 const TEST_EXTRA: f64 = 0.1;
 /// No more than this is asked, or no short copy could have a gap.
 const MAX_BAR: f64 = 0.95;
-/// Below this length a long run of tokens is compared with another one to count a gap's common tokens; longer gaps have none.
+/// Gaps are aligned to count the tokens that they have in common; longer ones count as if they had none.
 const MAX_GAP: usize = 4096;
 
 /// Keeps the id of a run with gaps apart from that of its leader's exact copies.
@@ -107,9 +107,9 @@ struct Place<'a> {
 impl<'a> Place<'a> {
     fn of(documents: &'a [Arc<Document>], copy: &Fragment) -> Option<Place<'a>> {
         let document = &documents[copy.document as usize];
-        let mut units = document.units_in(copy.start, copy.end);
-        let first = *units.next()?;
-        let last = units.filter(|unit| unit.list == first.list).last().copied().unwrap_or(first);
+        let mut units = document.siblings_in(copy.start, copy.end).copied();
+        let first = units.next()?;
+        let last = units.last().unwrap_or(first);
         let is_whole = first.start == copy.start && last.end == copy.end;
         is_whole.then_some(Place { document, number: copy.document, first, last })
     }

@@ -99,7 +99,7 @@ pub fn judge(documents: &[Arc<Document>], settings: &Settings, places: &[Fragmen
     let mut by_alpha: HashMap<u64, usize> = HashMap::new();
     for variant in variants {
         let likeness = |cluster: &Vec<Variant>| Likeness::of(documents, &cluster[0].copies[0], &variant.copies[0]);
-        let renamed = by_alpha.get(&variant.alpha).copied();
+        let renamed = by_alpha.get(&variant.alpha).copied().filter(|_| bar.renaming);
         let renamed = renamed.filter(|&i| bar.admits_renaming(&likeness(&clusters[i])));
         let home = renamed.or_else(|| {
             // Texts that are not equal are never wholly alike.

@@ -105,9 +105,7 @@ impl<'a> Search<'a> {
         let mut keys = Vec::new();
         if let [first, _, ..] = leaders {
             let document = &documents[first.document as usize];
-            let mut all = document.units_in(first.start, first.end).peekable();
-            let list = all.peek().map(|unit| unit.list);
-            for unit in all.filter(|unit| Some(unit.list) == list) {
+            for unit in document.siblings_in(first.start, first.end) {
                 units.push(unit.start - first.start..unit.end - first.start);
                 keys.push(By::Structure.key_of(document, unit, uses));
             }

@@ -129,9 +129,8 @@ impl Side {
     /// What makes the letter beside a run equal to another one, and the token between them. None for a single unit,
     /// which is a piece whatever stands beside it.
     fn letter(self, document: &Document, run: &Fragment, uses: &mut LastUses) -> Option<(u64, Option<Code>)> {
-        let units = &document.units;
-        let from = units.partition_point(|unit| unit.start < run.start);
-        let first = units.get(from..)?.iter().find(|unit| unit.end <= run.end)?;
+        let mut units = document.siblings_in(run.start, run.end);
+        let first = units.next()?;
         if first.end == run.end {
             return None;
         }
@@ -141,8 +140,7 @@ impl Side {
                 (unit, unit.end..run.start)
             }
             Side::After => {
-                let last = document.units_in(run.start, run.end).filter(|unit| unit.list == first.list).last()?;
-                let unit = self.sibling(document, last)?;
+                let unit = self.sibling(document, units.last().unwrap_or(first))?;
                 (unit, run.end..unit.start)
             }
         };

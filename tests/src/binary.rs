@@ -85,6 +85,13 @@ pub fn run_within(mut command: Command, time: Duration) -> Option<Run> {
     output.ok().map(|output| Run::new(output.expect("its output")))
 }
 
+/// A number of a process's status by its key, where the system tells: `VmHWM` is the most memory it had, in kB.
+pub fn status_of(process_id: u32, key: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process_id}/status")).ok()?;
+    let value = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    value.split_whitespace().next()?.parse().ok()
+}
+
 /// Runs the binary in `folder` with the indexes that are in `cache`.
 pub fn run_with(folder: &Path, cache: &Path, arguments: &[&str]) -> Run {
     Run::new(command(folder, cache, arguments).output().expect("the binary runs"))

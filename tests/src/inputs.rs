@@ -79,3 +79,19 @@ pub fn php(n: usize) -> String {
     };
     format!("<?php\n{}", (0..n).map(function).collect::<String>())
 }
+
+/// So many files, all different, that a first index takes a while.
+pub fn many_files(n: usize) -> Workspace {
+    let workspace = Workspace::new("");
+    for i in 0..n {
+        workspace.write(&format!("d{}/f{i}.go", i % 50), numbered(i));
+    }
+    workspace
+}
+
+/// A file unlike those of all other numbers.
+pub fn numbered(i: usize) -> String {
+    let steps: String =
+        (0..200).map(|j| format!("\tx{} := f{}({i}, {})\n", (i * 7 + j * j) % 97, (i + j) % 13, i * j)).collect();
+    format!("package p\n\nfunc f{i}() {{\n{steps}}}\n")
+}

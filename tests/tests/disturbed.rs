@@ -386,3 +386,25 @@ fn fault_29_a_file_that_could_not_be_read_once_is_read_as_soon_as_it_can_be() {
     let output = check.output().expect("it runs");
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
 }
+
+/// Fault 28: of so many files that it matters.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "long"]
+fn fault_28_a_first_index_is_written_early_if_there_is_little_memory_for_it() {
+    let workspace = dupi_tests::inputs::many_files(20_000);
+    let peak = |memory: &str| {
+        let cache = tempfile::tempdir().expect("a temporary folder");
+        let mut index = command(workspace.path(), cache.path(), &["index", "--memory", memory]);
+        let mut index = index.stdout(Stdio::null()).spawn().expect("it runs");
+        let mut peak = 0;
+        while is_running(&mut index) {
+            peak = dupi_tests::binary::status_of(index.id(), "VmHWM").unwrap_or(peak);
+            sleep(Duration::from_millis(1));
+        }
+        assert!(index.wait().expect("it ends").success());
+        peak
+    };
+    let (little, usual) = (peak("64"), peak("320"));
+    assert!(little < 150_000 && little + 30_000 < usual, "{little} kB, else {usual} kB");
+}

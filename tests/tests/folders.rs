@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+#[cfg(target_os = "linux")]
+use dupi_tests::binary::status_of;
 use dupi_tests::editor::{Client, Editor, uri};
 use dupi_tests::workspace::Workspace;
 use serde_json::{Value, json};
@@ -14,14 +16,6 @@ fn file(name: &str) -> String {
     format!(
         "package p\n\nfunc {name}(a []int, b int) int {{\n\tsum := 0\n\tfor i, x := range a {{\n\t\tif x > b {{\n\t\t\tsum += x * i\n\t\t\tcontinue\n\t\t}}\n\t\tif x < 0 {{\n\t\t\tsum -= x\n\t\t}}\n\t\tsum += b + i*2\n\t}}\n\treturn sum\n}}\n"
     )
-}
-
-/// A number of `/proc/PID/status`.
-#[cfg(target_os = "linux")]
-fn of_process(editor: &Editor, key: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", editor.process_id())).expect("a process");
-    let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).expect("a line");
-    line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
 #[test]
@@ -53,7 +47,8 @@ fn fault_38_a_thousand_folders_take_few_threads_and_little_memory_and_the_last_o
     #[cfg(target_os = "linux")]
     {
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-        let (threads, kilobytes) = (of_process(&editor, "Threads"), of_process(&editor, "VmHWM"));
+        let of_server = |key| status_of(editor.process_id(), key).expect("a number");
+        let (threads, kilobytes) = (of_server("Threads"), of_server("VmHWM"));
         assert!(threads < 100 + 8 * cores, "{threads} threads");
         assert!(kilobytes < 400_000, "{kilobytes} kB");
     }

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use dupi_tests::binary::status_of;
 use dupi_tests::editor::{Client, Editor, PATIENCE, uri};
-use dupi_tests::inputs::{ABORT, STAGED};
+use dupi_tests::inputs::{ABORT, STAGED, many_files, numbered};
 use dupi_tests::workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -258,22 +259,6 @@ fn the_server_ends_when_the_pipe_is_closed() {
     editor.settle();
     editor.hang_up();
     assert!(editor.wait(PATIENCE).is_some());
-}
-
-/// So many files, all different, that a first index takes a while.
-fn many_files(n: usize) -> Workspace {
-    let workspace = Workspace::new("");
-    for i in 0..n {
-        workspace.write(&format!("d{}/f{i}.go", i % 50), numbered(i));
-    }
-    workspace
-}
-
-/// A file unlike those of all other numbers.
-fn numbered(i: usize) -> String {
-    let steps: String =
-        (0..200).map(|j| format!("\tx{} := f{}({i}, {})\n", (i * 7 + j * j) % 97, (i + j) % 13, i * j)).collect();
-    format!("package p\n\nfunc f{i}() {{\n{steps}}}\n")
 }
 
 /// Fault 16: whatever is under way, and nothing of it stays behind.
@@ -779,32 +764,6 @@ fn a_first_index_has_low_priority_and_an_idle_server_uses_no_processor() {
     assert!(ticks() - before <= 3, "{} ticks in 3 s of idleness", ticks() - before);
 }
 
-/// Fault 28: a first index is written early if there is little memory for it. So many files that it matters: with the
-/// memory that there is by default it takes more than twice as much.
-#[cfg(target_os = "linux")]
-#[test]
-#[ignore = "half a minute"]
-fn a_first_index_stays_within_its_memory() {
-    let workspace = many_files(20_000);
-    let mut editor = Editor::start(Client { options: json!({"memory": 64}), ..Client::simple(&root(&workspace)) });
-    let status = loop {
-        let status = editor.call("workspace/executeCommand", json!({"command": "dupi.status"}));
-        if status["state"] == "idle" {
-            break status;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    };
-    assert_eq!(status["files"], 20_000);
-    let peak = peak_memory(&editor);
-    assert!(peak.is_some_and(|peak| peak < 180_000), "{peak:?} kB");
-}
-
-/// The most memory that a server had, in kB, where the system tells.
-fn peak_memory(editor: &Editor) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", editor.process_id())).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse().ok())
-}
-
 /// Fault 24, for buffers: what is opened is noted while it is read.
 #[test]
 fn fault_24_an_open_document_that_ended_the_server_is_not_read_by_the_next_one() {
@@ -967,7 +926,7 @@ fn a_document_of_200_megabytes_is_passed_over() {
     }
     editor.send_bytes(after.as_bytes());
     editor.take("an error", |message| message["error"]["code"] == -32700);
-    let peak = peak_memory(&editor);
+    let peak = status_of(editor.process_id(), "VmHWM");
     assert!(peak.is_none_or(|peak| peak < 150_000), "{peak:?} kB");
     editor.forget("window/logMessage");
 }

@@ -44,6 +44,8 @@ const RENAMED_EXTRA: f64 = 0.05;
 const TEST_EXTRA: f64 = 0.1;
 /// No more than this is asked, or no short copy could have a gap.
 const MAX_BAR: f64 = 0.95;
+/// The unit around a place is looked for among so many that start before it.
+const MAX_BEFORE: usize = 64;
 /// Gaps are aligned to count the tokens that they have in common; longer ones count as if they had none.
 const MAX_GAP: usize = 4096;
 
@@ -91,7 +93,9 @@ pub fn runs_around(
         comparer: Pattern::default(),
         found: Vec::new(),
     };
-    walk.grow();
+    if !walk.is_within_copies() {
+        walk.grow();
+    }
     walk.found
 }
 
@@ -112,6 +116,15 @@ impl<'a> Place<'a> {
         let last = units.last().unwrap_or(first);
         let is_whole = first.start == copy.start && last.end == copy.end;
         is_whole.then_some(Place { document, number: copy.document, first, last })
+    }
+
+    /// The unit around it, unless that starts far before.
+    fn outer(&self) -> Option<Unit> {
+        let units = &self.document.units;
+        let behind = units.partition_point(|unit| unit.start <= self.first.start);
+        let before = units[..behind].iter().rev().take(MAX_BEFORE);
+        let is_larger = |unit: &Unit| unit.start < self.first.start || unit.end > self.last.end;
+        before.copied().find(|unit| unit.end >= self.last.end && is_larger(unit))
     }
 
     fn range(&self) -> Range<u32> {
@@ -219,6 +232,19 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// Do all places stand within larger copies? What is beside them there is equal, too, and nothing goes on after an edit.
+    fn is_within_copies(&mut self) -> bool {
+        let outer: Option<Vec<Unit>> = self.run.places.iter().map(Place::outer).collect();
+        let Some(outer) = outer else { return false };
+        let place = |i: usize| (self.run.places[i].number, outer[i].start);
+        // In the order of their places: who shares the outer one with another stands beside it.
+        let are_apart = (1..outer.len()).all(|i| place(i - 1) != place(i));
+        are_apart && {
+            let key = self.key(0, &outer[0]);
+            (1..outer.len()).all(|i| self.key(i, &outer[i]) == key)
+        }
+    }
+
     /// Grows as far as all places go, then with those of them that go further: what stands beside one copy makes no other
     /// one shorter.
     fn grow(&mut self) {

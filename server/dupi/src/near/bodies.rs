@@ -59,8 +59,9 @@ pub struct Word {
     pub sort: Sort,
     /// Statements in it that decide or repeat.
     pub control: u16,
-    /// Whether its statements stand in a row, none within another, none of them a control statement.
-    pub is_flat: bool,
+    /// Whether its shape says little. Of a function: one statement over again with other names, as where fields are set or
+    /// freed. Of a block: statements in a row, none within another, none of them a control statement.
+    pub is_monotonous: bool,
 }
 
 /// Numbers in a [`Sketch`].
@@ -328,8 +329,12 @@ fn shapes(document: &Document) -> Vec<Shape> {
         if sort == Sort::Container && is_frame {
             continue;
         }
-        let (control, is_flat) = (steps.control, steps.is_flat && steps.control == 0);
-        let word = Word { hash: 0, tokens: n_tokens, sort, control, is_flat };
+        let control = steps.control;
+        let is_monotonous = match sort {
+            Sort::Function => control <= 1 && is_table(&document.codes[unit.start as usize..unit.end as usize]),
+            _ => control == 0 && steps.is_flat,
+        };
+        let word = Word { hash: 0, tokens: n_tokens, sort, control, is_monotonous };
         shapes.push(Shape { start: unit.start, end: unit.end, word });
     }
     shapes
@@ -391,8 +396,8 @@ fn codes(document: &Document, of: fn(&Words) -> &Codes) -> &'static Codes {
 }
 
 fn hash(document: &Document, own: &[u32], word: &Word) -> u64 {
-    let Word { hash: _, tokens, sort, control, is_flat } = *word;
-    let shape = u64::from(tokens) << 32 | u64::from(control) << 8 | (sort as u64) << 1 | u64::from(is_flat);
+    let Word { hash: _, tokens, sort, control, is_monotonous } = *word;
+    let shape = u64::from(tokens) << 32 | u64::from(control) << 8 | (sort as u64) << 1 | u64::from(is_monotonous);
     let mut hash = mix(shape ^ family_salt(document.language.family));
     for &token in own {
         hash = (hash ^ u64::from(token)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

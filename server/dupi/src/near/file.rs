@@ -23,7 +23,7 @@ const FRAME: Frame = Frame { magic: b"dupinear", version: 1 };
 /// It is written after each change, so fast.
 const LEVEL: i32 = 3;
 
-const FLAT: u8 = 8;
+const MONOTONOUS: u8 = 8;
 const TEST: u64 = 1;
 const GENERATED: u64 = 2;
 
@@ -45,7 +45,9 @@ pub fn write(graph: &Graph, identities: &[u64], key: u64) -> io::Result<Vec<u8>>
     nodes.iter().for_each(|node| body.extend(node.word.hash.to_le_bytes()));
     nodes.iter().for_each(|node| body.extend(node.id.to_le_bytes()));
     nodes.iter().for_each(|node| put(&mut body, u64::from(node.word.tokens)));
-    nodes.iter().for_each(|node| body.push(node.word.sort as u8 | if node.word.is_flat { FLAT } else { 0 }));
+    nodes
+        .iter()
+        .for_each(|node| body.push(node.word.sort as u8 | if node.word.is_monotonous { MONOTONOUS } else { 0 }));
     nodes.iter().for_each(|node| put(&mut body, u64::from(node.word.control)));
     nodes.iter().for_each(|node| put(&mut body, node.places.len() as u64));
     let later = |node: &&Node| node.edges.iter().filter(|edge| edge.other > node.word.hash).count() as u64;
@@ -96,10 +98,10 @@ pub fn read(bytes: &[u8], key: u64) -> Option<Kept> {
     let n_edges = column(reader, n, Reader::number)?;
     let mut nodes = Vec::with_capacity(n);
     for i in 0..n {
-        let sort = *Sort::ALL.get(usize::from(sorts[i] as u8 & !FLAT))?;
+        let sort = *Sort::ALL.get(usize::from(sorts[i] as u8 & !MONOTONOUS))?;
         let tokens = u32::try_from(tokens[i]).ok().filter(|&tokens| tokens <= MAX_TOKENS)?;
-        let is_flat = sorts[i] as u8 & FLAT != 0;
-        let word = Word { hash: hashes[i], tokens, sort, control: u16::try_from(control[i]).ok()?, is_flat };
+        let is_monotonous = sorts[i] as u8 & MONOTONOUS != 0;
+        let word = Word { hash: hashes[i], tokens, sort, control: u16::try_from(control[i]).ok()?, is_monotonous };
         nodes.push(Node { word, id: ids[i], places: Vec::new(), edges: Vec::new() });
     }
     let total = n_places.iter().try_fold(0usize, |sum, &n| sum.checked_add(usize::try_from(n).ok()?))?;

@@ -80,7 +80,7 @@ impl Demand {
     fn bar(self, a: &Word, b: &Word) -> Option<f64> {
         let longer = f64::from(a.tokens.max(b.tokens));
         let is_function = a.sort == Sort::Function;
-        let is_flat = a.is_flat && b.is_flat && !is_function;
+        let is_flat = a.is_monotonous && b.is_monotonous && !is_function;
         let least = if is_flat { MIN_FLAT } else { MIN_LONGER };
         if a.sort != b.sort || longer < self.least(least) {
             return None;
@@ -112,10 +112,10 @@ fn max_bar(word: &Word, longer: f64) -> f64 {
     if word.sort == Sort::Function && longer >= f64::from(MIN_TEST) { MAX_FUNCTION_BAR } else { MAX_BAR }
 }
 
-/// Whether a renaming can make two bodies near copies: not where the shape says nothing, in containers and in blocks
-/// without a branch.
+/// Whether a renaming can make two bodies near copies: not where the shape says nothing, in containers, in blocks
+/// without a branch and in functions that do one thing over again.
 fn may_be_renamed(a: &Word, b: &Word) -> bool {
-    a.sort == Sort::Function || (a.sort == Sort::Block && !a.is_flat && !b.is_flat)
+    a.sort != Sort::Container && !a.is_monotonous && !b.is_monotonous
 }
 
 /// Does at most one statement of either decide or repeat?

@@ -103,12 +103,13 @@ pub fn functions_of(path: &Path) -> Vec<Function> {
         .collect()
 }
 
-/// Does a place lie between two words of a long string, or two strings side by side? A comment there would be text.
+/// Does a place lie in a string, or between two words of a long one? A comment there would be text.
 pub fn is_within_text(tokens: &[Token], offset: usize) -> bool {
-    tokens.windows(2).any(|pair| {
-        let between = pair[0].end as usize..=pair[1].start as usize;
-        pair.iter().all(|token| token.code == STRING) && between.contains(&offset)
-    })
+    let is_text = |token: &Token| token.code == STRING;
+    let within = |token: &Token| (token.start as usize + 1..token.end as usize).contains(&offset);
+    let between = |pair: &[Token]| (pair[0].end as usize..=pair[1].start as usize).contains(&offset);
+    tokens.iter().any(|token| is_text(token) && within(token))
+        || tokens.windows(2).any(|pair| pair.iter().all(is_text) && between(pair))
 }
 
 fn is_inside(inner: &Unit, outer: &Unit) -> bool {
@@ -145,9 +146,16 @@ impl Function {
         let wrapped = replaced(&self.text, &self.tokens, |token, text| {
             (free && [COMMA, SEMICOLON, OPEN_BRACE, CLOSE_BRACE].contains(&token.code)).then(|| format!("{text}\n"))
         });
+        let mut start = 0;
         wrapped
             .lines()
             .map(|line| {
+                let is_text = |offset| !free && is_within_text(&self.tokens, offset);
+                let (starts_in_text, ends_in_text) = (is_text(start), is_text(start + line.len()));
+                start += line.len() + 1;
+                if starts_in_text || ends_in_text {
+                    return format!("{line}\n");
+                }
                 let code = line.trim_start_matches([' ', '\t']);
                 let indent = line[..line.len() - code.len()].replace('\t', "    ");
                 format!("{indent}{indent}{code}  \n\n")

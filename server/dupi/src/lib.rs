@@ -78,7 +78,7 @@ pub use skip::{Skip, SkipReason};
 /// 5: parts of runs that are too unlike as a whole.
 /// 6: runs with gaps grow as far as all places go, then with those that go further.
 /// 7: functions that are one expression can be near copies.
-/// 8: groups of near copies join; functions that do one thing over again are no renamed near copies.
+/// 8: groups of near copies join; functions that do one thing over again agree in more after a renaming.
 pub const VERSION: u32 = 8;
 
 /// The version of all that an index depends on: of the tokens, and of what is made of them. Not of the program, so that

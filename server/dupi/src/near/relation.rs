@@ -34,6 +34,8 @@ const MAX_FUNCTION_BAR: f64 = 0.85;
 /// both short and simple: a loop that fills a list is a renaming of any other.
 const RENAMED_FUNCTION_EXTRA: f64 = 0.05;
 const RENAMED_SIMPLE_EXTRA: f64 = 0.08;
+/// Functions that do one thing over again are renamings of any other such function, but for one statement or two.
+const RENAMED_MONOTONOUS_BAR: f64 = 0.93;
 const RENAMED_EXTRA: f64 = 0.10;
 const MAX_RENAMED_BAR: f64 = 0.97;
 /// Tests are alike by their nature.
@@ -99,7 +101,9 @@ impl Demand {
             Sort::Function => RENAMED_FUNCTION_EXTRA,
             _ => RENAMED_EXTRA,
         };
-        (bar + self.extra(extra)).min(MAX_RENAMED_BAR)
+        let is_monotonous = a.sort == Sort::Function && (a.is_monotonous || b.is_monotonous);
+        let least = if is_monotonous { self.extra(RENAMED_MONOTONOUS_BAR - self.similarity) } else { 0.0 };
+        (bar + self.extra(extra)).max(self.similarity + least).min(MAX_RENAMED_BAR)
     }
 }
 
@@ -112,10 +116,10 @@ fn max_bar(word: &Word, longer: f64) -> f64 {
     if word.sort == Sort::Function && longer >= f64::from(MIN_TEST) { MAX_FUNCTION_BAR } else { MAX_BAR }
 }
 
-/// Whether a renaming can make two bodies near copies: not where the shape says nothing, in containers, in blocks
-/// without a branch and in functions that do one thing over again.
+/// Whether a renaming can make two bodies near copies: not where the shape says nothing, in containers and in blocks
+/// without a branch.
 fn may_be_renamed(a: &Word, b: &Word) -> bool {
-    a.sort != Sort::Container && !a.is_monotonous && !b.is_monotonous
+    a.sort == Sort::Function || (a.sort == Sort::Block && !a.is_monotonous && !b.is_monotonous)
 }
 
 /// Does at most one statement of either decide or repeat?

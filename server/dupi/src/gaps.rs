@@ -217,6 +217,12 @@ struct Step {
     matched: u32,
 }
 
+impl Step {
+    fn is_anchor(&self) -> bool {
+        self.equal.iter().all(|range| range.len() as u32 >= ANCHOR_TOKENS)
+    }
+}
+
 struct Walk<'a> {
     run: Run<'a>,
     /// What makes units equal.
@@ -288,7 +294,8 @@ impl Walk<'_> {
         ways.take(MAX_TRIES).find_map(|way| self.step_to(side, &way))
     }
 
-    /// Where the run goes on in some of its places: those that are not among the places of another step.
+    /// Where the run goes on in some of its places: those that are not among the places of another step, and not to what is
+    /// an anchor of these places itself, from which the run comes here.
     fn branches(&mut self) -> Vec<(Side, Step)> {
         let n_places = self.run.places.len();
         let mut branches: Vec<(Side, Step)> = Vec::new();
@@ -304,7 +311,8 @@ impl Walk<'_> {
         for (side, way) in ways {
             let is_within = |step: &Step| way.iter().all(|(place, _)| step.members.contains(place));
             if !branches.iter().any(|(_, step)| is_within(step)) {
-                branches.extend(self.step_to(side, &way).map(|step| (side, step)));
+                let step = self.step_to(side, &way).filter(|step| !step.is_anchor());
+                branches.extend(step.map(|step| (side, step)));
             }
         }
         branches

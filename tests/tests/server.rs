@@ -764,6 +764,26 @@ fn a_first_index_has_low_priority_and_an_idle_server_uses_no_processor() {
     assert!(ticks() - before <= 3, "{} ticks in 3 s of idleness", ticks() - before);
 }
 
+/// Fault 28: a first index is written early if there is little memory for it. So many files that it matters: with the
+/// memory that there is by default it takes more than twice as much.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "half a minute"]
+fn a_first_index_stays_within_its_memory() {
+    let workspace = many_files(20_000);
+    let mut editor = Editor::start(Client { options: json!({"memory": 64}), ..Client::simple(&root(&workspace)) });
+    let status = loop {
+        let status = editor.call("workspace/executeCommand", json!({"command": "dupi.status"}));
+        if status["state"] == "idle" {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    assert_eq!(status["files"], 20_000);
+    let peak = status_of(editor.process_id(), "VmHWM");
+    assert!(peak.is_some_and(|peak| peak < 180_000), "{peak:?} kB");
+}
+
 /// Fault 24, for buffers: what is opened is noted while it is read.
 #[test]
 fn fault_24_an_open_document_that_ended_the_server_is_not_read_by_the_next_one() {

@@ -19,8 +19,8 @@ use crate::document::Document;
 use crate::judge::zone;
 use crate::settings::Settings;
 
-/// Two groups are one class if at least this share of the pairs of a word here and a word there are near copies.
-const JOINT: (usize, usize) = (1, 3);
+/// Two groups are one class if at least one in so many pairs of a word here and a word there are near copies.
+const JOINT: usize = 3;
 
 /// What of a graph is shown.
 pub struct View<'a> {
@@ -86,23 +86,24 @@ impl<'a> View<'a> {
         for leader in leaders {
             joined.entry(self.home(leader)).or_default().push(leader);
         }
-        let class = |(home, leaders): (u64, Vec<u64>)| self.class(home, &leaders, documents);
-        let classes = joined.into_iter().map(class).collect::<Option<Vec<Option<Class>>>>()?;
-        Some(classes.into_iter().flatten().collect())
+        let mut classes = Vec::new();
+        for (home, leaders) in joined {
+            classes.extend(self.class(home, &leaders, documents)?);
+        }
+        Some(classes)
     }
 
     /// The classes that some words have part in.
     pub fn classes_of(&self, words: impl Iterator<Item = u64>, documents: &impl Documents) -> Option<Vec<Class>> {
         let homes: BTreeSet<u64> =
             words.flat_map(|word| self.groups_of(word)).map(|leader| self.home(leader)).collect();
-        let class = |home: u64| {
-            let others: BTreeSet<u64> = self.beside(home).map(|(other, _)| other).collect();
-            let mut leaders: Vec<u64> = others.into_iter().filter(|&other| self.home(other) == home).collect();
-            leaders.push(home);
-            self.class(home, &leaders, documents)
-        };
-        let classes = homes.into_iter().map(class).collect::<Option<Vec<Option<Class>>>>()?;
-        Some(classes.into_iter().flatten().collect())
+        let mut classes = Vec::new();
+        for home in homes {
+            let others = self.beside(home).into_keys().filter(|&other| self.home(other) == home);
+            let leaders: Vec<u64> = std::iter::once(home).chain(others).collect();
+            classes.extend(self.class(home, &leaders, documents)?);
+        }
+        Some(classes)
     }
 
     /// The near copies of a word, by their hashes.
@@ -167,14 +168,13 @@ impl<'a> View<'a> {
     }
 
     /// The other groups with near copies of words of this one, each with the number of such pairs.
-    fn beside(&self, leader: u64) -> impl Iterator<Item = (u64, usize)> {
+    fn beside(&self, leader: u64) -> HashMap<u64, usize> {
         let mut pairs: HashMap<u64, usize> = HashMap::new();
         for node in self.group(leader).iter().filter_map(|&word| self.graph.node(word)) {
-            for other in self.near(node).flat_map(|other| self.groups_of(other.word.hash)) {
-                *pairs.entry(other).or_default() += usize::from(other != leader);
-            }
+            let groups = self.near(node).flat_map(|other| self.groups_of(other.word.hash));
+            groups.filter(|&other| other != leader).for_each(|other| *pairs.entry(other).or_default() += 1);
         }
-        pairs.into_iter().filter(|(_, n_pairs)| *n_pairs > 0)
+        pairs
     }
 
     /// The greater groups that a group could be one class with, and how many pairs of their words are near copies.
@@ -183,9 +183,9 @@ impl<'a> View<'a> {
             let (rank, n_words) = (self.rank_of(leader), self.group(leader).len());
             let are_joint = |(other, n_pairs): &(u64, usize)| {
                 let n_all = n_words * self.group(*other).len();
-                self.rank_of(*other) > rank && n_pairs * JOINT.1 >= n_all * JOINT.0
+                self.rank_of(*other) > rank && n_pairs * JOINT >= n_all
             };
-            self.beside(leader).filter(are_joint).collect()
+            self.beside(leader).into_iter().filter(are_joint).collect()
         };
         Memory::get(&self.memory, |memory| &mut memory.joined, leader, find)
     }
